@@ -1,0 +1,554 @@
+"""SIMD registers for Numba: the only file that speaks LLVM.
+
+Numba's loop vectoriser leaves codelets scalar, so the kernels say themselves what a register holds.  A `Vector` is one register; in a kernel it is an
+ordinary local value with + − ×.  A `Variant` is a value without content whose *type* says what the kernel is compiled for: the number format, the lanes
+of a register and the codelet.  Numba compiles a kernel once for each variant, as it does for any other argument type.
+
+Addresses are plain integers and distances are bytes, so that no index is tested for wraparound.  Complex data inside a transform lie in two planes:
+the imaginary part of a point is `distance` bytes after its real part (before it where the transform is an inverse: exchanging the parts turns one
+direction into the other).  Loads and stores assume the alignment of one number only.
+"""
+
+from functools import cache
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.datamodel import models
+from numba.core.imputils import lower_builtin
+from numba.core.registry import cpu_target
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, register_model
+
+from fastspectral.kernels.codelets import CODELETS, Split
+
+INDEX, I32 = ir.IntType(64), ir.IntType(32)
+SCALARS = {32: ir.FloatType(), 64: ir.DoubleType()}
+
+
+def _target() -> tuple[str, set[str]]:
+    """Triple and enabled features of the machine that Numba compiles for, which the user may have narrowed (NUMBA_CPU_NAME)."""
+    triple, _, features = cpu_target.target_context.codegen().magic_tuple()
+    return triple, set(features.split(","))
+
+
+@cache
+def register_bytes() -> int:
+    """Bytes of a SIMD register of Numba's target; 0 where the project knows of none."""
+    triple, features = _target()
+    for feature, size in (("+avx512f", 64), ("+avx", 32)):
+        if feature in features:
+            return size
+    return 16 if triple.startswith(("x86_64", "aarch64", "arm64")) else 0
+
+
+def lanes_of(bits: int) -> int:
+    """Numbers of `bits` bits in a register of Numba's target; 1 where there are no registers to speak of."""
+    return max(1, register_bytes() * 8 // bits)
+
+
+def registers() -> int:
+    """SIMD registers of Numba's target."""
+    return 32 if register_bytes() == 64 or _target()[0].startswith(("aarch64", "arm64")) else 16
+
+
+# ---------------------------------------------------------------------------------------------------------------- types
+
+
+class Vector(types.Type):  # type: ignore[misc]
+    """A register of `lanes` numbers of `bits` bits."""
+
+    def __init__(self, bits: int, lanes: int) -> None:
+        self.bits, self.lanes = bits, lanes
+        super().__init__(name=f"Vector(float{bits} x {lanes})")
+
+    @property
+    def llvm(self) -> Any:
+        return ir.VectorType(SCALARS[self.bits], self.lanes)
+
+
+class Variant(types.Type):  # type: ignore[misc]
+    """What a kernel is compiled for: numbers of `bits` bits, `lanes` in a register, and its codelet (a radix or a name; 0 for none)."""
+
+    def __init__(self, bits: int, lanes: int, codelet: int | str = 0) -> None:
+        self.bits, self.lanes, self.codelet = bits, lanes, codelet
+        super().__init__(name=f"Variant(float{bits} x {lanes}, codelet {codelet})")
+
+    @property
+    def vector(self) -> Vector:
+        return Vector(self.bits, self.lanes)
+
+    @property
+    def bytes(self) -> int:
+        return self.bits // 8
+
+
+@register_model(Vector)
+class VectorModel(models.PrimitiveModel):  # type: ignore[misc]
+    """A Vector is an LLVM vector."""
+
+    def __init__(self, dmm: Any, fe_type: Vector) -> None:
+        super().__init__(dmm, fe_type, fe_type.llvm)
+
+
+register_model(Variant)(models.OpaqueModel)
+
+
+# ---------------------------------------------------------------------------------------------- emission: LLVM from Python
+
+
+class Lane:
+    """A register while code is emitted; its arithmetic emits one instruction, and a product may fuse with the sum that takes it."""
+
+    __slots__ = ("builder", "value")
+
+    def __init__(self, builder: Any, value: Any) -> None:
+        self.builder, self.value = builder, value
+
+    def __add__(self, other: "Lane") -> "Lane":
+        return Lane(self.builder, self.builder.fadd(self.value, other.value, flags=["contract"]))
+
+    def __sub__(self, other: "Lane") -> "Lane":
+        return Lane(self.builder, self.builder.fsub(self.value, other.value, flags=["contract"]))
+
+    def __mul__(self, other: "Lane | float") -> "Lane":
+        value = other.value if isinstance(other, Lane) else ir.Constant(self.value.type, [other] * self.value.type.count)
+        return Lane(self.builder, self.builder.fmul(self.value, value, flags=["contract"]))
+
+    def __neg__(self) -> "Lane":
+        return Lane(self.builder, self.builder.fneg(self.value))
+
+
+def constant(value: int) -> Any:
+    return ir.Constant(INDEX, value)
+
+
+def moved(builder: Any, address: Any, *terms: Any) -> Any:
+    """`address` plus integers, each an LLVM value or a Python int."""
+    for term in terms:
+        if not isinstance(term, int):
+            address = builder.add(address, term)
+        elif term:
+            address = builder.add(address, constant(term))
+    return address
+
+
+def times(builder: Any, step: Any, count: int) -> Any:
+    """`step` × `count` with the trivial products left out."""
+    if count == 0:
+        return 0
+    return step if count == 1 else builder.mul(step, constant(count))
+
+
+def emit_load(builder: Any, address: Any, vector: Vector) -> Any:
+    value = builder.load(builder.inttoptr(address, vector.llvm.as_pointer()))
+    value.align = vector.bits // 8
+    return value
+
+
+def emit_store(builder: Any, value: Any, address: Any) -> None:
+    instruction = builder.store(value, builder.inttoptr(address, value.type.as_pointer()))
+    instruction.align = 4 if value.type.element == ir.FloatType() else 8
+
+
+def emit_splat(builder: Any, scalar: Any, vector: Vector) -> Any:
+    undefined = ir.Constant(vector.llvm, ir.Undefined)
+    return shuffled(builder, builder.insert_element(undefined, scalar, ir.Constant(I32, 0)), undefined, [0] * vector.lanes)
+
+
+def emit_broadcast(builder: Any, address: Any, vector: Vector) -> Any:
+    pointer = builder.inttoptr(address, SCALARS[vector.bits].as_pointer())
+    return emit_splat(builder, builder.load(pointer), vector)
+
+
+def shuffled(builder: Any, a: Any, b: Any, mask: list[int]) -> Any:
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, len(mask)), mask))
+
+
+def emit_deinterleave(builder: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """(a0 b0 a1 b1 …) in two registers → (a0 a1 …), (b0 b1 …)."""
+    n = a.type.count
+    return shuffled(builder, a, b, list(range(0, 2 * n, 2))), shuffled(builder, a, b, list(range(1, 2 * n, 2)))
+
+
+def emit_interleave(builder: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """The reverse of `emit_deinterleave`."""
+    n = a.type.count
+    mask = [k // 2 + (k % 2) * n for k in range(2 * n)]
+    return shuffled(builder, a, b, mask[:n]), shuffled(builder, a, b, mask[n:])
+
+
+def emit_transpose(builder: Any, rows: list[Any]) -> list[Any]:
+    """Transpose n registers of n lanes, in log2(n) rounds that exchange ever larger squares."""
+    n, half = len(rows), 1
+    while half < n:
+        low = [k if not k & half else n + (k ^ half) for k in range(n)]
+        high = [k | half if not k & half else n + k for k in range(n)]
+        rows = [
+            shuffled(builder, rows[i], rows[i | half], low) if not i & half else shuffled(builder, rows[i ^ half], rows[i], high)
+            for i in range(n)
+        ]
+        half *= 2
+    return rows
+
+
+def emit_reverse(builder: Any, value: Any) -> Any:
+    return shuffled(builder, value, value, list(reversed(range(value.type.count))))
+
+
+def points_of(builder: Any, tuple_value: Any) -> list[Split]:
+    """The complex operands of a codelet out of a tuple re, im, re, im, …"""
+    values = [Lane(builder, v) for v in cgutils.unpack_tuple(builder, tuple_value)]
+    return [Split(values[k], values[k + 1]) for k in range(0, len(values), 2)]
+
+
+def tuple_of(context: Any, builder: Any, tuple_type: Any, points: Any) -> Any:
+    return context.make_tuple(builder, tuple_type, [part.value for z in points for part in (z.re, z.im)])
+
+
+# -------------------------------------------------------------------------------------------------- arithmetic on registers
+
+
+def _register_operator(operation: Any, emit: Any) -> None:
+    @infer_global(operation)
+    class VectorOperation(AbstractTemplate):  # type: ignore[misc]
+        def generic(self, args: Any, kws: Any) -> Any:
+            if len(args) == 2 and isinstance(args[0], Vector) and args[0] == args[1] and not kws:
+                return signature(args[0], *args)
+            return None
+
+    @lower_builtin(operation, Vector, Vector)  # type: ignore[untyped-decorator]
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return emit(Lane(builder, args[0]), Lane(builder, args[1])).value
+
+
+def _register_operators() -> None:
+    import operator
+
+    for operation in (operator.add, operator.sub, operator.mul):
+        _register_operator(operation, operation)
+
+
+_register_operators()
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def splat(typingctx: Any, variant: Any, value: Any) -> Any:
+    """Register with `value`, a float, in every lane."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        scalar = context.cast(builder, args[1], sig.args[1], types.float32 if variant.bits == 32 else types.float64)
+        return emit_splat(builder, scalar, variant.vector)
+
+    return variant.vector(variant, value), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def lanes(typingctx: Any, variant: Any) -> Any:
+    """Lanes of the variant's register, a constant of the compiled code."""
+    return types.intp(variant), lambda context, builder, sig, args: constant(variant.lanes)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def number_bytes(typingctx: Any, variant: Any) -> Any:
+    """Bytes of one number, a constant of the compiled code."""
+    return types.intp(variant), lambda context, builder, sig, args: constant(variant.bytes)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def radix(typingctx: Any, variant: Any) -> Any:
+    """Points of the variant's codelet, a constant of the compiled code."""
+    return types.intp(variant), lambda context, builder, sig, args: constant(variant.codelet)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def one_lane(typingctx: Any, variant: Any) -> Any:
+    """The same variant with one number in a register, for the ends of ragged lines."""
+    single = Variant(variant.bits, 1, variant.codelet)
+    return single(variant), lambda context, builder, sig, args: context.get_constant_null(single)
+
+
+# ---------------------------------------------------------------------------------------------------------- memory
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load(typingctx: Any, variant: Any, address: Any) -> Any:
+    """Register from consecutive numbers."""
+    return variant.vector(variant, address), lambda context, builder, sig, args: emit_load(builder, args[1], variant.vector)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def broadcast(typingctx: Any, variant: Any, address: Any) -> Any:
+    """Register with the one number at `address` in every lane."""
+    return variant.vector(variant, address), lambda context, builder, sig, args: emit_broadcast(builder, args[1], variant.vector)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store(typingctx: Any, vector: Any, address: Any) -> Any:
+    """Store a register to consecutive numbers."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        emit_store(builder, args[0], args[1])
+        return context.get_dummy_value()
+
+    return types.void(vector, address), emit
+
+
+def _pair(variant: Variant) -> Any:
+    return types.UniTuple(variant.vector, 2)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_point(typingctx: Any, variant: Any, address: Any, distance: Any) -> Any:
+    """Real and imaginary parts of consecutive points of the planes."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        addresses = args[1], builder.add(args[1], args[2])
+        return context.make_tuple(builder, sig.return_type, [emit_load(builder, a, variant.vector) for a in addresses])
+
+    return _pair(variant)(variant, address, distance), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_point_reversed(typingctx: Any, variant: Any, address: Any, distance: Any) -> Any:
+    """`load_point` with the last point first."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        values = [emit_load(builder, a, variant.vector) for a in (args[1], builder.add(args[1], args[2]))]
+        return context.make_tuple(builder, sig.return_type, [emit_reverse(builder, v) for v in values])
+
+    return _pair(variant)(variant, address, distance), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def broadcast_point(typingctx: Any, variant: Any, address: Any, distance: Any) -> Any:
+    """Real and imaginary part of one point of the planes, in every lane."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        addresses = args[1], builder.add(args[1], args[2])
+        return context.make_tuple(builder, sig.return_type, [emit_broadcast(builder, a, variant.vector) for a in addresses])
+
+    return _pair(variant)(variant, address, distance), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store_point(typingctx: Any, re: Any, im: Any, address: Any, distance: Any) -> Any:
+    """Store real and imaginary parts to consecutive points of the planes."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        emit_store(builder, args[0], args[2])
+        emit_store(builder, args[1], builder.add(args[2], args[3]))
+        return context.get_dummy_value()
+
+    return types.void(re, im, address, distance), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store_point_reversed(typingctx: Any, re: Any, im: Any, address: Any, distance: Any) -> Any:
+    """`store_point` with the last lane first."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        emit_store(builder, emit_reverse(builder, args[0]), args[2])
+        emit_store(builder, emit_reverse(builder, args[1]), builder.add(args[2], args[3]))
+        return context.get_dummy_value()
+
+    return types.void(re, im, address, distance), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_pairs(typingctx: Any, variant: Any, address: Any) -> Any:
+    """Registers of the real and of the imaginary parts, from consecutive complex numbers."""
+    pair = types.UniTuple(variant.vector, 2)
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        first = emit_load(builder, args[1], variant.vector)
+        second = emit_load(builder, moved(builder, args[1], variant.lanes * variant.bytes), variant.vector)
+        return context.make_tuple(builder, pair, emit_deinterleave(builder, first, second))
+
+    return pair(variant, address), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store_pairs(typingctx: Any, re: Any, im: Any, address: Any) -> Any:
+    """Store registers of real and imaginary parts as consecutive complex numbers."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        first, second = emit_interleave(builder, args[0], args[1])
+        emit_store(builder, first, args[2])
+        emit_store(builder, second, moved(builder, args[2], re.lanes * re.bits // 8))
+        return context.get_dummy_value()
+
+    return types.void(re, im, address), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def gather(typingctx: Any, variant: Any, table: Any, offset: Any) -> Any:
+    """Register whose lane i is the number at ``table[i] + offset``; table: CPointer(int64) of addresses."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        value = ir.Constant(variant.vector.llvm, ir.Undefined)
+        for i in range(variant.lanes):
+            address = builder.add(builder.load(builder.gep(args[1], [constant(i)])), args[2])
+            scalar = builder.load(builder.inttoptr(address, SCALARS[variant.bits].as_pointer()))
+            value = builder.insert_element(value, scalar, ir.Constant(I32, i))
+        return value
+
+    return variant.vector(variant, table, offset), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def scatter(typingctx: Any, vector: Any, table: Any, offset: Any) -> Any:
+    """Store lane i of a register at ``table[i] + offset``; table: CPointer(int64) of addresses."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        for i in range(vector.lanes):
+            address = builder.add(builder.load(builder.gep(args[1], [constant(i)])), args[2])
+            scalar = builder.extract_element(args[0], ir.Constant(I32, i))
+            builder.store(scalar, builder.inttoptr(address, scalar.type.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(vector, table, offset), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_tile(typingctx: Any, variant: Any, table: Any, offset: Any, target: Any, distance: Any) -> Any:
+    """One register of pairs from each line into planes: lane i is the line at ``table[i] + offset``.  The lanes are an even number."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        rows = []
+        for i in range(variant.lanes):
+            address = builder.add(builder.load(builder.gep(args[1], [constant(i)])), args[2])
+            rows.append(emit_load(builder, address, variant.vector))
+        for k, number in enumerate(emit_transpose(builder, rows)):
+            point = moved(builder, args[3], k // 2 * variant.lanes * variant.bytes)
+            emit_store(builder, number, builder.add(point, args[4]) if k % 2 else point)
+        return context.get_dummy_value()
+
+    return types.void(variant, table, offset, target, distance), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store_tile(typingctx: Any, variant: Any, source: Any, distance: Any, factor: Any, table: Any, offset: Any) -> Any:
+    """The reverse of `load_tile`, times the register `factor`."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        numbers = []
+        for k in range(variant.lanes):
+            point = moved(builder, args[1], k // 2 * variant.lanes * variant.bytes)
+            number = emit_load(builder, builder.add(point, args[2]) if k % 2 else point, variant.vector)
+            numbers.append(builder.fmul(number, args[3]))
+        for i, row in enumerate(emit_transpose(builder, numbers)):
+            address = builder.add(builder.load(builder.gep(args[4], [constant(i)])), args[5])
+            emit_store(builder, row, address)
+        return context.get_dummy_value()
+
+    return types.void(variant, source, distance, factor, table, offset), emit
+
+
+# ---------------------------------------------------------------------------------------------------------- codelets
+
+
+def _points(variant: Variant) -> Any:
+    return types.UniTuple(variant.vector, 2 * variant.codelet)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_points(typingctx: Any, variant: Any, address: Any, step: Any, distance: Any) -> Any:
+    """The codelet's operands, `step` bytes apart, as a tuple re, im, re, im, …"""
+    points = _points(variant)
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        values = []
+        for k in range(variant.codelet):
+            re = moved(builder, args[1], times(builder, args[2], k))
+            values += [emit_load(builder, a, variant.vector) for a in (re, moved(builder, re, args[3]))]
+        return context.make_tuple(builder, points, values)
+
+    return points(variant, address, step, distance), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store_points(typingctx: Any, points: Any, address: Any, step: Any, distance: Any) -> Any:
+    """The reverse of `load_points`."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        values = cgutils.unpack_tuple(builder, args[0])
+        for k in range(len(values) // 2):
+            re = moved(builder, args[1], times(builder, args[2], k))
+            emit_store(builder, values[2 * k], re)
+            emit_store(builder, values[2 * k + 1], moved(builder, re, args[3]))
+        return context.get_dummy_value()
+
+    return types.void(points, address, step, distance), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store_columns(typingctx: Any, variant: Any, points: Any, address: Any, distance: Any) -> Any:
+    """Store the transpose: lane i of point k goes to number ``i · radix + k``.  The radix is a multiple of the lanes."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        values, n, size = cgutils.unpack_tuple(builder, args[1]), variant.lanes, variant.bytes
+        for part, base in ((0, args[2]), (1, builder.add(args[2], args[3]))):
+            for k in range(0, variant.codelet, n):
+                for i, row in enumerate(emit_transpose(builder, values[2 * k + part : 2 * (k + n) : 2])):
+                    emit_store(builder, row, moved(builder, base, (i * variant.codelet + k) * size))
+        return context.get_dummy_value()
+
+    return types.void(variant, points, address, distance), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def codelet(typingctx: Any, variant: Any, points: Any) -> Any:
+    """The variant's codelet, one in each lane, on a tuple re, im, re, im, … of its operands."""
+    function = CODELETS[variant.codelet]
+    results = function(*[Split(0.0, 0.0)] * (len(points) // 2))
+    returned = types.UniTuple(variant.vector, 2 * len(results))
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return tuple_of(context, builder, returned, function(*points_of(builder, args[1])))
+
+    return returned(variant, points), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def twiddled(typingctx: Any, variant: Any, points: Any, address: Any) -> Any:
+    """Points 1, 2, … times the complex numbers (re, im, re, im, …) at `address`, the same in every lane."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        z = points_of(builder, args[1])
+        for k in range(1, len(z)):
+            re = moved(builder, args[2], 2 * (k - 1) * variant.bytes)
+            parts = [emit_broadcast(builder, a, variant.vector) for a in (re, moved(builder, re, variant.bytes))]
+            z[k] = z[k] * Split(*(Lane(builder, part) for part in parts))
+        return tuple_of(context, builder, points, z)
+
+    return points(variant, points, address), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def twiddled_lanes(typingctx: Any, variant: Any, points: Any, address: Any, step: Any) -> Any:
+    """Points 1, 2, … times registers of complex numbers: those for point k are at ``address + 2 (k − 1) step``, imaginary parts `step` after."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        z = points_of(builder, args[1])
+        for k in range(1, len(z)):
+            re = moved(builder, args[2], times(builder, args[3], 2 * (k - 1)))
+            parts = [emit_load(builder, a, variant.vector) for a in (re, builder.add(re, args[3]))]
+            z[k] = z[k] * Split(*(Lane(builder, part) for part in parts))
+        return tuple_of(context, builder, points, z)
+
+    return points(variant, points, address, step), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def call_address(typingctx: Any, function: Any, arguments: Any) -> Any:
+    """Call the C function at an address with a tuple of integers (addresses, byte counts) or one float among them; it returns nothing."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        values = cgutils.unpack_tuple(builder, args[1])
+        target = ir.FunctionType(ir.VoidType(), [v.type for v in values])
+        builder.call(builder.inttoptr(args[0], target.as_pointer()), values)
+        return context.get_dummy_value()
+
+    return types.void(function, arguments), emit

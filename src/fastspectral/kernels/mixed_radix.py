@@ -1,0 +1,115 @@
+"""Passes of the mixed-radix Fourier transform, in Stockham (self-sorting) order.
+
+With N = R·m·s, where s is the product of the radices done before, a pass computes for every p < m and q < s
+
+    y[q + s (R p + k)] = w^(p k) · Σ_r x[q + s (p + m r)] · exp(−2πi rk / R),   w = exp(−2πi / (R m)).
+
+Each pass reads one buffer and writes the other, so there is no bit reversal; the last one (m = 1) has no twiddles.  Lanes run along q, so that one
+twiddle serves a whole register and, over all q, a whole group p.  In the first pass of a single line s is 1: there lanes run along p, and the results are
+transposed on their way to memory (`first_pass`).  s is a multiple of the lanes in all others.
+
+Rows: TABLE address of the twiddles, GROUPS m, SPAN bytes of s points.
+
+Sources: Stockham (1966); Swarztrauber, "FFT algorithms for vector computers" (1984); Van Loan (1992), §1.7.
+"""
+
+from typing import Any
+
+from fastspectral.kernels.lanes import (
+    broadcast_point,
+    codelet,
+    lanes,
+    load_point,
+    load_points,
+    number_bytes,
+    radix,
+    splat,
+    store_columns,
+    store_point,
+    store_points,
+    twiddled,
+    twiddled_lanes,
+)
+from fastspectral.kernels.program import GROUPS, RADIX, ROOTS, SPAN, TABLE
+
+
+def first_pass(variant: Any, source: int, target: int, distance: int, row: Any) -> None:
+    """First pass of one line: lanes along p.  The radix is a multiple of the lanes, m at least the lanes.
+
+    A last register that reaches over m overlaps its predecessor and does some p twice.
+    """
+    groups, size = row[GROUPS], number_bytes(variant)
+    plane = groups * size
+    for start in range(0, groups, lanes(variant)):
+        p = min(start, groups - lanes(variant))
+        x = load_points(variant, source + p * size, plane, distance)
+        y = twiddled_lanes(variant, codelet(variant, x), row[TABLE] + p * size, plane)
+        store_columns(variant, y, target + p * radix(variant) * size, distance)
+
+
+def middle_pass(variant: Any, source: int, target: int, distance: int, row: Any) -> None:
+    """Any later pass but the last one."""
+    groups, span = row[GROUPS], row[SPAN]
+    step, vector = groups * span, lanes(variant) * number_bytes(variant)
+    twiddles, twiddle_bytes = row[TABLE], 2 * (radix(variant) - 1) * number_bytes(variant)
+    for p in range(groups):
+        x, y = source + p * span, target + p * radix(variant) * span
+        for q in range(0, span, vector):
+            points = codelet(variant, load_points(variant, x + q, step, distance))
+            store_points(twiddled(variant, points, twiddles), y + q, span, distance)
+        twiddles += twiddle_bytes
+
+
+def last_pass(variant: Any, source: int, target: int, distance: int, row: Any) -> None:
+    """The last pass: one group, no twiddles."""
+    span = row[SPAN]
+    for q in range(0, span, lanes(variant) * number_bytes(variant)):
+        store_points(codelet(variant, load_points(variant, source + q, span, distance)), target + q, span, distance)
+
+
+def prime_pass(variant: Any, source: int, target: int, distance: int, row: Any) -> None:
+    """A pass of any odd radix R by symmetric pairs; RADIX R, ROOTS address of (cos, sin)(2πjk/R) for k, j = 1..h, h = (R − 1)/2.
+
+    The sums and differences of the pairs replace the points in the source, which is scratch.  Two k at a time share their loads: one at a time the
+    loop is bound by its loads, not by its arithmetic.  The twiddles follow in a sweep of their own.
+    """
+    groups, span, points = row[GROUPS], row[SPAN], row[RADIX]
+    size, step, half = number_bytes(variant), groups * span, (points - 1) // 2
+    twiddles, row_bytes = row[TABLE], half * 2 * size
+    for p in range(groups):
+        for q in range(0, span, lanes(variant) * size):
+            x = source + p * span + q
+            y = target + p * points * span + q
+            re, im = load_point(variant, x, distance)
+            for j in range(1, half + 1):
+                a, b = x + j * step, x + (points - j) * step
+                a_re, a_im = load_point(variant, a, distance)
+                b_re, b_im = load_point(variant, b, distance)
+                re, im = re + (a_re + b_re), im + (a_im + b_im)
+                store_point(a_re + b_re, a_im + b_im, a, distance)
+                store_point(a_re - b_re, a_im - b_im, b, distance)
+            store_point(re, im, y, distance)
+            for k in range(1, half + 1, 2):
+                k2 = min(k + 1, half)
+                roots, roots2 = row[ROOTS] + (k - 1) * row_bytes, row[ROOTS] + (k2 - 1) * row_bytes
+                even_re, even_im = load_point(variant, x, distance)
+                even2_re, even2_im = even_re, even_im
+                odd_re, odd_im, odd2_re, odd2_im = splat(variant, 0.0), splat(variant, 0.0), splat(variant, 0.0), splat(variant, 0.0)
+                for j in range(1, half + 1):
+                    s_re, s_im = load_point(variant, x + j * step, distance)
+                    d_re, d_im = load_point(variant, x + (points - j) * step, distance)
+                    cosine, sine = broadcast_point(variant, roots + (j - 1) * 2 * size, size)
+                    even_re, even_im = even_re + s_re * cosine, even_im + s_im * cosine
+                    odd_re, odd_im = odd_re + d_re * sine, odd_im + d_im * sine
+                    cosine, sine = broadcast_point(variant, roots2 + (j - 1) * 2 * size, size)
+                    even2_re, even2_im = even2_re + s_re * cosine, even2_im + s_im * cosine
+                    odd2_re, odd2_im = odd2_re + d_re * sine, odd2_im + d_im * sine
+                store_point(even_re + odd_im, even_im - odd_re, y + k * span, distance)
+                store_point(even_re - odd_im, even_im + odd_re, y + (points - k) * span, distance)
+                store_point(even2_re + odd2_im, even2_im - odd2_re, y + k2 * span, distance)
+                store_point(even2_re - odd2_im, even2_im + odd2_re, y + (points - k2) * span, distance)
+            for k in range(1, points):
+                re, im = load_point(variant, y + k * span, distance)
+                cosine, sine = broadcast_point(variant, twiddles + (k - 1) * 2 * size, size)
+                store_point(re * cosine - im * sine, re * sine + im * cosine, y + k * span, distance)
+        twiddles += 2 * (points - 1) * size

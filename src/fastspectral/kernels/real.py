@@ -1,0 +1,126 @@
+"""Steps that make a transform of real lines out of one of half as many complex points, and back.
+
+A real line of even length N = 2h is read as h complex points z[j] = x[2j] + i x[2j+1] with transform Z.  With Z[h] = Z[0] and w = exp(−2πi/N),
+
+    X[k] = (Z[k] + Z*[h−k]) / 2 − i w^k (Z[k] − Z*[h−k]) / 2,      k = 0..h          (`unzip`)
+    Z[k] = (X[k] + X*[h−k]) / 2 + i w^−k (X[k] − X*[h−k]) / 2,     k = 0..h−1        (`rezip`)
+
+Both treat the bins k and h − k together.  The imaginary parts of X[0] and X[h] come out as exact zeros in `unzip` and are not read in `rezip`.
+`mirror` completes a one-sided spectrum in place: X[N−k] = X*[k].
+
+Kernels ending in `_line` have neighbouring points in the lanes of a register, those in `_lanes` one line in each lane.
+Rows: TABLE address of w^k / 2 for k = 0..h/2, real parts first; COUNT h.  For mirror: COUNT the bins to add, MIRROR N.
+
+Source: Cooley, Lewis & Welch, "The fast Fourier transform algorithm: programming considerations in the calculation of sine, cosine and Laplace
+transforms" (1970).
+"""
+
+from typing import Any
+
+from fastspectral.kernels.lanes import (
+    broadcast_point,
+    codelet,
+    lanes,
+    load,
+    load_point,
+    load_point_reversed,
+    number_bytes,
+    one_lane,
+    splat,
+    store_point,
+    store_point_reversed,
+)
+from fastspectral.kernels.program import COUNT, MIRROR, TABLE
+
+
+def unzip_lanes(variant: Any, source: int, target: int, distance: int, row: Any) -> None:
+    """Z to X, one line in each lane."""
+    size, half = number_bytes(variant), row[COUNT]
+    vector, roots, imaginary = lanes(variant) * size, row[TABLE], (half // 2 + 1) * size
+    re, im = load_point(variant, source, distance)
+    store_point(re + im, splat(variant, 0.0), target, distance)
+    store_point(re - im, splat(variant, 0.0), target + half * vector, distance)
+    for k in range(1, half // 2 + 1):
+        low, high = k * vector, (half - k) * vector
+        z = load_point(variant, source + low, distance) + load_point(variant, source + high, distance)
+        x = codelet(variant, z + broadcast_point(variant, roots + k * size, imaginary))
+        store_point(x[0], x[1], target + low, distance)
+        store_point(x[2], x[3], target + high, distance)
+
+
+def unzip_line(variant: Any, source: int, target: int, distance: int, row: Any) -> None:
+    """Z to X, neighbouring points in the lanes: whole registers first, then one by one."""
+    size, half, width, single = number_bytes(variant), row[COUNT], lanes(variant), one_lane(variant)
+    roots, imaginary, pairs = row[TABLE], (half // 2 + 1) * size, half // 2
+    re, im = load_point(single, source, distance)
+    store_point(re + im, splat(single, 0.0), target, distance)
+    store_point(re - im, splat(single, 0.0), target + half * size, distance)
+    full = pairs - pairs % width
+    for k in range(1, full + 1, width):
+        low, high = k * size, (half - k - width + 1) * size
+        z = load_point(variant, source + low, distance) + load_point_reversed(variant, source + high, distance)
+        x = codelet(variant, z + load_point(variant, roots + low, imaginary))
+        store_point(x[0], x[1], target + low, distance)
+        store_point_reversed(x[2], x[3], target + high, distance)
+    for k in range(full + 1, pairs + 1):
+        low, high = k * size, (half - k) * size
+        z1 = load_point(single, source + low, distance) + load_point(single, source + high, distance)
+        x1 = codelet(single, z1 + load_point(single, roots + low, imaginary))
+        store_point(x1[0], x1[1], target + low, distance)
+        store_point(x1[2], x1[3], target + high, distance)
+
+
+def rezip_lanes(variant: Any, source: int, target: int, distance: int, row: Any) -> None:
+    """X to Z, one line in each lane."""
+    size, half = number_bytes(variant), row[COUNT]
+    vector, roots, imaginary = lanes(variant) * size, row[TABLE], (half // 2 + 1) * size
+    first, last, one_half = load(variant, source), load(variant, source + half * vector), splat(variant, 0.5)
+    store_point((first + last) * one_half, (first - last) * one_half, target, distance)
+    for k in range(1, half // 2 + 1):
+        low, high = k * vector, (half - k) * vector
+        x = load_point(variant, source + low, distance) + load_point(variant, source + high, distance)
+        z = codelet(variant, x + broadcast_point(variant, roots + k * size, imaginary))
+        store_point(z[0], z[1], target + low, distance)
+        store_point(z[2], z[3], target + high, distance)
+
+
+def rezip_line(variant: Any, source: int, target: int, distance: int, row: Any) -> None:
+    """X to Z, neighbouring points in the lanes: whole registers first, then one by one."""
+    size, half, width, single = number_bytes(variant), row[COUNT], lanes(variant), one_lane(variant)
+    roots, imaginary, pairs = row[TABLE], (half // 2 + 1) * size, half // 2
+    first, last, one_half = load(single, source), load(single, source + half * size), splat(single, 0.5)
+    store_point((first + last) * one_half, (first - last) * one_half, target, distance)
+    full = pairs - pairs % width
+    for k in range(1, full + 1, width):
+        low, high = k * size, (half - k - width + 1) * size
+        x = load_point(variant, source + low, distance) + load_point_reversed(variant, source + high, distance)
+        z = codelet(variant, x + load_point(variant, roots + low, imaginary))
+        store_point(z[0], z[1], target + low, distance)
+        store_point_reversed(z[2], z[3], target + high, distance)
+    for k in range(full + 1, pairs + 1):
+        low, high = k * size, (half - k) * size
+        x1 = load_point(single, source + low, distance) + load_point(single, source + high, distance)
+        z1 = codelet(single, x1 + load_point(single, roots + low, imaginary))
+        store_point(z1[0], z1[1], target + low, distance)
+        store_point(z1[2], z1[3], target + high, distance)
+
+
+def mirror_lanes(variant: Any, source: int, target: int, distance: int, row: Any) -> None:
+    """X[N−k] = X*[k] for k = 1..COUNT, one line in each lane."""
+    vector, zero = lanes(variant) * number_bytes(variant), splat(variant, 0.0)
+    for k in range(1, row[COUNT] + 1):
+        re, im = load_point(variant, source + k * vector, distance)
+        store_point(re, zero - im, target + (row[MIRROR] - k) * vector, distance)
+
+
+def mirror_line(variant: Any, source: int, target: int, distance: int, row: Any) -> None:
+    """X[N−k] = X*[k] for k = 1..COUNT, neighbouring points in the lanes."""
+    size, width, single, bins = number_bytes(variant), lanes(variant), one_lane(variant), row[COUNT]
+    zero, zero1 = splat(variant, 0.0), splat(single, 0.0)
+    full = bins - bins % width
+    for k in range(1, full + 1, width):
+        re, im = load_point(variant, source + k * size, distance)
+        store_point_reversed(re, zero - im, target + (row[MIRROR] - k - width + 1) * size, distance)
+    for k in range(full + 1, bins + 1):
+        re1, im1 = load_point(single, source + k * size, distance)
+        store_point(re1, zero1 - im1, target + (row[MIRROR] - k) * size, distance)

@@ -1,0 +1,121 @@
+"""The ONNX operator STFT."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastspectral._arrays import as_float, deliver, output
+from fastspectral.kernels.program import SPAN, TABLE
+from fastspectral.ops._lines import narrow, run, wide
+from fastspectral.ops._shapes import stft_spec
+from fastspectral.plans import Lines, aligned, line_transform
+
+
+def stft(
+    signal: npt.ArrayLike,
+    frame_step: Any,
+    window: npt.ArrayLike | None = None,
+    frame_length: Any = None,
+    *,
+    onesided: bool = True,
+    out: npt.NDArray[Any] | None = None,
+    workers: int | None = None,
+) -> npt.NDArray[Any]:
+    """Short-time Fourier transform, as the ONNX operator STFT (opset 17).
+
+    ``output[b, t, k] = Σ_m window[m] · signal[b, t · frame_step + m] · exp(−2πi km / frame_length)``
+
+    Frames start at sample 0, are not padded, and the samples after the last whole frame are not used: pad the signal
+    yourself for centred frames.
+
+    Parameters
+    ----------
+    signal : array_like of float16, bfloat16, float32 or float64, shape (batch, length, 1), (batch, length) or (batch, length, 2)
+        Real signals, or complex ones as real and imaginary parts.  Rank 2 is not in the text of the standard but in real
+        models; onnxruntime takes it too.
+    frame_step : int > 0
+        Samples from the start of a frame to the start of the next one (hop length).
+    window : array_like of real floats, shape (frame_length,), optional
+        Factors of the samples of a frame.  Converted once to the precision of the signal.
+    frame_length : int > 0, optional
+        Samples in a frame.  Default: the size of `window`; with neither, the length of the signal.
+    onesided : bool
+        Give the first ``frame_length // 2 + 1`` bins only, which hold all there is to know of a real signal.  Of a complex
+        signal these are the same first bins, as onnxruntime and the ONNX reference have it: give False for all of them.
+    out : ndarray, optional
+        Where to put the result: exact shape and dtype, any strides, no memory shared with the inputs.
+    workers : int, optional
+        Threads; -1 for all.  Default: see `set_workers`.
+
+    Returns
+    -------
+    ndarray, shape (batch, frames, bins, 2)
+        Real and imaginary parts in the dtype of `signal`; ``frames = (length − frame_length) // frame_step + 1``.  The
+        imaginary part of bin 0 of a real signal, and of bin frame_length/2, is exactly 0.
+
+    Raises
+    ------
+    ValueError
+        If `frame_step` or `frame_length` is below 1, `window` and `frame_length` disagree, the signal is shorter than a
+        frame, or a shape is none of the above; if `out` does not fit.
+    TypeError
+        If an array is of another dtype than the four, or an argument of another kind.
+
+    Notes
+    -----
+    No matrix of frames is formed.  Cost O(frames · frame_length · log frame_length).
+
+    See Also
+    --------
+    stft_shape : the shape of the result, without computing.
+    hann_window, hamming_window, blackman_window : windows.
+
+    References
+    ----------
+    ONNX operator STFT-17.
+
+    Examples
+    --------
+    >>> import fastspectral, numpy as np
+    >>> signal = np.sin(2 * np.pi * np.arange(64, dtype=np.float32) / 8)[np.newaxis]
+    >>> spectrum = fastspectral.stft(signal, 16, fastspectral.hann_window(32))
+    >>> spectrum.shape
+    (1, 3, 17, 2)
+    >>> int(np.hypot(spectrum[0, 0, :, 0], spectrum[0, 0, :, 1]).argmax())  # 32 / 8
+    4
+    """
+    x = as_float(signal, "signal")
+    w = None if window is None else as_float(window, "window")
+    spec = stft_spec(x.shape, frame_step, None if w is None else w.shape, frame_length, onesided)
+    y = output(out, spec.output_shape, x.dtype, x, *(() if w is None else (w,)))
+    if not y.size:
+        return deliver(y, out)
+    source, target = wide(x), wide(y)
+    size, parts = source.dtype.itemsize, 2 if spec.is_complex else 1
+    if source.strides[1] != size * parts or (spec.is_complex and source.strides[2] != size):
+        source = np.ascontiguousarray(source)
+    lines = Lines(spec.batch, spec.frames, source.strides[0], spec.frame_step * size * parts, size * parts)
+    bytes_of_frame = spec.bins * 2 * size
+    out_lines = Lines(spec.batch, spec.frames, spec.frames * bytes_of_frame, bytes_of_frame, 2 * size)
+    kind = "complex" if spec.is_complex else "onesided" if spec.bins != spec.frame_length else "real"
+    n, bins = spec.frame_length, spec.bins
+    plan = line_transform(kind, n, n, False, 8 * size, lines, out_lines, windowed=w is not None, stored=bins)
+    steps = plan.steps
+    if w is not None:
+        table = window_planes(w, x.dtype, int(plan.steps[0, SPAN]), size, pairs=not spec.is_complex and n % 2 == 0)
+        steps = plan.steps.copy()
+        steps[0, TABLE] = table.ctypes.data
+    run(plan, source, target, workers, steps)
+    narrow(target, y)
+    return deliver(y, out)
+
+
+def window_planes(w: npt.NDArray[Any], dtype: np.dtype[Any], plane_bytes: int, size: int, pairs: bool) -> npt.NDArray[Any]:
+    """Factors of the real and of the imaginary parts of a frame's points: the even and odd samples of w if `pairs`, else w twice."""
+    with np.errstate(over="ignore"):
+        rounded = w.astype(dtype, copy=False)
+    planes = aligned(2 * plane_bytes // size, f"f{size}").reshape(2, -1)
+    planes[...] = 0
+    planes[:, : w.size // 2 if pairs else w.size] = (rounded[0::2], rounded[1::2]) if pairs else rounded
+    return planes

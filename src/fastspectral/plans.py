@@ -1,0 +1,281 @@
+"""Plans: recipes turned into programs of kernels with their tables, and the geometry of the lines they work on.
+
+A plan is plain arrays.  Building one costs its tables; kernels are compiled on first use and serve every length.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+
+from fastspectral._jit import compiled_address
+from fastspectral.kernels import bluestein, mixed_radix, real
+from fastspectral.kernels import program as layout
+from fastspectral.kernels.lanes import Variant, lanes_of, registers
+from fastspectral.kernels.lines import scratch_words
+from fastspectral.kernels.rims import LAYOUTS
+from fastspectral.kernels.roots import roots_of_one
+from fastspectral.recipes import RADICES, Group, Recipe, choose_group, recipe
+
+Kind = Literal["complex", "real", "onesided", "inverse_onesided"]
+INTEGER, ROW = types.intp, types.CPointer(types.int64)
+
+
+class Program(NamedTuple):
+    """Steps of a transform (see `kernels/program.py`) and the tables whose addresses they hold."""
+
+    steps: npt.NDArray[np.int64]
+    points: int  # that a plane must hold
+    tables: tuple[npt.NDArray[Any], ...]
+
+
+def aligned(count: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Empty array that starts on a cache line."""
+    size = np.dtype(dtype).itemsize
+    raw = np.empty(count + 64 // size, dtype)
+    start = -raw.ctypes.data % 64 // size
+    return raw[start : start + count]
+
+
+def step_address(kernel: Callable[..., None], bits: int, lanes: int, codelet: int | str = 0) -> int:
+    """Address of a step compiled for these registers and this codelet."""
+    return compiled_address(kernel, Variant(bits, lanes, codelet), INTEGER, INTEGER, INTEGER, ROW)
+
+
+def rim_address(name: str, direction: Literal["load", "store"], bits: int, lanes: int) -> int:
+    """Address of the load or the store of a layout."""
+    load, store = LAYOUTS[name]
+    if direction == "load":
+        return compiled_address(load, Variant(bits, lanes), ROW, *[INTEGER] * 6)
+    return compiled_address(store, Variant(bits, lanes), ROW, *[INTEGER] * 5, types.float64)
+
+
+class ProgramBuilder:
+    """Collects steps; the data move from one buffer to the other and back."""
+
+    def __init__(self, bits: int, group: Group) -> None:
+        self.bits, self.group = bits, group
+        self.rows: list[list[int]] = []
+        self.tables: list[npt.NDArray[Any]] = []
+        self.buffer = 0
+        self.point_bytes = bits // 8 * (1 if group.line else group.lanes)
+
+    def table(self, *parts: npt.NDArray[np.float64]) -> int:
+        """Keep the parts, one after the other and in the precision of the transform; return their address."""
+        flat = np.concatenate([np.ravel(part) for part in parts])
+        stored = aligned(flat.size + self.group.lanes, f"f{self.bits // 8}")
+        stored[: flat.size] = flat
+        stored[flat.size :] = 0
+        self.tables.append(stored)
+        return stored.ctypes.data
+
+    def step(self, kernel: Callable[..., None], *arguments: int, codelet: int | str = 0, view: int = 0, moves: bool = True) -> None:
+        """Append a step; `arguments` from column TABLE on."""
+        target = self.buffer ^ moves
+        row = [step_address(kernel, self.bits, self.group.lanes, codelet), view, self.buffer, target, *arguments]
+        self.rows.append(row + [0] * (layout.PROGRAM_COLUMNS - len(row)))
+        self.buffer = target
+
+    def layout_step(self, name: str, *arguments: int, codelet: int | str = 0, view: int = 0, moves: bool = True) -> None:
+        """Append the step `name`_line or `name`_lanes, whichever the group needs."""
+        module = real if hasattr(real, f"{name}_line") else bluestein
+        kernel = getattr(module, f"{name}_{'line' if self.group.line else 'lanes'}")
+        self.step(kernel, *arguments, codelet=codelet, view=view, moves=moves)
+
+    def product(self, factors: npt.NDArray[np.complex128], points: int, view: int) -> None:
+        """Append a multiplication of every point by its factor, with zeros behind up to `points`."""
+        count = factors.size
+        padded = np.zeros(-(-count // self.group.lanes) * self.group.lanes, np.complex128)
+        padded[:count] = factors
+        address = self.table(padded.real, padded.imag)
+        self.layout_step("product", address, count, padded.size * self.bits // 8, points, view=view, moves=False)
+
+    def transform(self, how: Recipe, n: int, view: int) -> None:
+        """Append the transform of n points; view 1 in the direction of the call, −1 in the opposite one."""
+        if how.padded:
+            self.convolution(n, how.padded, view)
+        else:
+            self.passes(n, how.factors, view)
+
+    def passes(self, n: int, factors: tuple[int, ...], view: int) -> None:
+        """Append Stockham passes."""
+        groups, done = n, 1
+        for number, radix in enumerate(factors):
+            groups //= radix
+            # exponents p k of exp(−2πi / (radix · groups)), p < groups and 1 ≤ k < radix
+            turns = np.outer(np.arange(groups), np.arange(1, radix)) % (radix * groups)
+            if number == 0 and self.group.line and self.group.lanes > 1:
+                w = roots_of_one(turns, radix * groups).T
+                self.step(mixed_radix.first_pass, self.table(np.stack([w.real, w.imag], 1)), groups, codelet=radix, view=view)
+            else:
+                span = done * self.point_bytes
+                if radix not in RADICES:
+                    w = roots_of_one(turns, radix * groups)
+                    half = np.arange(1, radix // 2 + 1)
+                    roots = roots_of_one(np.outer(half, half) % radix, radix)
+                    tables = self.table(np.stack([w.real, w.imag], -1)), self.table(np.stack([roots.real, -roots.imag], -1))
+                    self.step(mixed_radix.prime_pass, tables[0], groups, span, radix, tables[1], view=view)
+                elif groups > 1:
+                    w = roots_of_one(turns, radix * groups)
+                    self.step(mixed_radix.middle_pass, self.table(np.stack([w.real, w.imag], -1)), groups, span, codelet=radix, view=view)
+                else:
+                    self.step(mixed_radix.last_pass, 0, groups, span, codelet=radix, view=view)
+            done *= radix
+
+    def convolution(self, n: int, padded: int, view: int) -> None:
+        """Append Bluestein's convolution."""
+        squares = np.arange(n, dtype=np.int64)
+        chirp = roots_of_one(squares * squares % (2 * n), 2 * n)
+        kernel = np.zeros(padded, np.complex128)
+        kernel[:n] = chirp.conj()
+        kernel[padded - n + 1 :] = chirp[:0:-1].conj()
+        inner = recipe(padded, self.group.lanes if self.group.line else 1, registers())
+        self.product(chirp, padded, view)
+        self.transform(inner, padded, view)
+        self.product(np.fft.fft(kernel) / padded, padded, view)
+        self.transform(inner, padded, -view)
+        self.product(chirp, n, view)
+
+    def half_roots(self, n: int) -> int:
+        """Table of exp(−2πi k/n) / 2 for k = 0..n/4."""
+        w = roots_of_one(np.arange(n // 4 + 1), n) / 2
+        return self.table(w.real, w.imag)
+
+
+
+
+class Shape(NamedTuple):
+    """What an algorithm reads and writes: the length of its complex transform, points loaded and stored, and how real data are taken."""
+
+    length: int
+    fill: int
+    stored: int
+    source: Literal["pairs", "reals as pairs", "reals"]
+    target: Literal["pairs", "reals as pairs", "reals"]
+
+
+def algorithm(kind: Kind, n: int, inverse: bool) -> str:
+    """How a transform is brought back to a complex one."""
+    if kind == "complex":
+        return "complex"
+    if kind == "inverse_onesided":
+        return "hermitian" if n % 2 else "rezip"
+    if n % 2 or inverse:
+        return "reals" if kind == "onesided" else "reals_full"
+    return "unzip" if kind == "onesided" else "unzip_full"
+
+
+def shape_of(name: str, n: int) -> Shape:
+    """Shape of an algorithm for n points."""
+    half, bins = n // 2, n // 2 + 1
+    shapes: dict[str, Shape] = {
+        "complex": Shape(n, n, n, "pairs", "pairs"),
+        "unzip": Shape(half, half, bins, "reals as pairs", "pairs"),
+        "unzip_full": Shape(half, half, n, "reals as pairs", "pairs"),
+        "reals": Shape(n, n, bins, "reals", "pairs"),
+        "reals_full": Shape(n, n, n, "reals", "pairs"),
+        "rezip": Shape(half, bins, half, "pairs", "reals as pairs"),
+        "hermitian": Shape(n, n, n, "pairs", "reals"),
+    }
+    return shapes[name]
+
+
+@lru_cache(maxsize=256)
+def program(name: str, n: int, bits: int, group: Group, windowed: bool) -> Program:
+    """Program of an algorithm; if `windowed`, the address of the window is to be put into the TABLE of its first step."""
+    shape, build = shape_of(name, n), ProgramBuilder(bits, group)
+    how = recipe(shape.length, group.lanes if group.line else 1, registers())
+    if windowed:
+        padded = -(-shape.fill // group.lanes) * group.lanes
+        build.layout_step("weigh", 0, shape.fill, padded * bits // 8, moves=False)
+    if name == "rezip":
+        build.layout_step("rezip", build.half_roots(n), n // 2, codelet="rezip")
+    elif name == "hermitian":
+        build.layout_step("mirror", 0, n // 2, n, moves=False)
+    build.transform(how, shape.length, view=1)
+    if name in ("unzip", "unzip_full"):
+        build.layout_step("unzip", build.half_roots(n), n // 2, codelet="unzip")
+    if name in ("unzip_full", "reals", "reals_full"):
+        build.layout_step("mirror", 0, 0 if name == "reals" else (n - 1) // 2, n, moves=False)
+    steps = np.array(build.rows, np.int64).reshape(-1, layout.PROGRAM_COLUMNS)
+    points = max(shape.fill, shape.stored, how.padded) + group.lanes
+    return Program(steps, points, tuple(build.tables))
+
+
+class Lines(NamedTuple):
+    """Where lines lie: line (i, j) of outer × inner starts at i × outer_bytes + j × inner_bytes, its points are step_bytes apart."""
+
+    outer: int
+    inner: int
+    outer_bytes: int
+    inner_bytes: int
+    step_bytes: int
+
+
+class LineTransform(NamedTuple):
+    """All that the executor needs but the addresses of the data."""
+
+    steps: npt.NDArray[np.int64]
+    geometry: npt.NDArray[np.int64]
+    scratch_words: int
+    scale: float
+    work: int  # vector instructions, about
+    program: Program
+
+
+def rim(form: str, lines: Lines, bits: int, group: Group) -> tuple[str, str, int, int]:
+    """Layouts for full and for ragged groups, and the bytes between points and between the parts of a pair."""
+    size = bits // 8
+    if form == "reals":
+        return "reals", "reals", lines.step_bytes, 0
+    step, part, point = lines.step_bytes, size, 2 * size
+    if form == "reals as pairs":
+        step, part, point = 2 * lines.step_bytes, lines.step_bytes, size
+    if lines.step_bytes == point and (group.line or group.lanes > 1):
+        dense = "line" if group.line else "tiled"
+        return dense, dense, step, part
+    if lines.inner_bytes == point and lines.inner >= group.lanes > 1:
+        return ("natural" if form == "pairs" else "neighbours"), "gathered", step, part
+    return "gathered", "gathered", step, part
+
+
+@lru_cache(maxsize=1024)
+def line_transform(
+    kind: Kind, n: int, keep: int, inverse: bool, bits: int, source: Lines, target: Lines, windowed: bool = False, stored: int = 0
+) -> LineTransform:
+    """Plan a transform of all lines of `source` into those of `target`.
+
+    keep: points of each line that are read; bits: 32 or 64; stored: points of each line that are written where not all are wanted.
+    """
+    name = algorithm(kind, n, inverse)
+    shape = shape_of(name, n)
+    dense = all(
+        form != "reals" and lines.step_bytes == bits // 8 * (2 if form == "pairs" else 1)
+        for form, lines in ((shape.source, source), (shape.target, target))
+    )
+    lines = source.outer * source.inner
+    group = choose_group(shape.length, lines, lanes_of(bits), registers(), bits // 8, dense)
+    steps, points, _ = planned = program(name, n, bits, group, windowed)
+    load, load_ragged, source_step, source_part = rim(shape.source, source, bits, group)
+    store, store_ragged, target_step, target_part = rim(shape.target, target, bits, group)
+    apart = load != load_ragged or store != store_ragged
+    run = source.inner if apart else lines
+    if run % group.lanes == 0:
+        load_ragged, store_ragged = load, store
+    # an odd number of cache lines, so that the two parts of a point do not fall on the same cache set
+    plane_bytes = (points * (1 if group.line else group.lanes) * bits // 8 // 64 | 1) * 64 + 128
+    geometry = np.zeros(layout.GEOMETRY_SIZE, np.int64)
+    geometry[layout.LOAD] = rim_address(load, "load", bits, group.lanes)
+    geometry[layout.LOAD_RAGGED] = rim_address(load_ragged, "load", bits, group.lanes)
+    geometry[layout.STORE] = rim_address(store, "store", bits, group.lanes)
+    geometry[layout.STORE_RAGGED] = rim_address(store_ragged, "store", bits, group.lanes)
+    geometry[layout.OUTER : layout.LANES + 1] = source.outer, source.inner, run, 1 if group.line else group.lanes
+    geometry[layout.SOURCE_OUTER_BYTES : layout.SOURCE_PART_BYTES + 1] = source.outer_bytes, source.inner_bytes, source_step, source_part
+    geometry[layout.TARGET_OUTER_BYTES : layout.TARGET_PART_BYTES + 1] = target.outer_bytes, target.inner_bytes, target_step, target_part
+    geometry[layout.KEEP] = 2 * keep if shape.source == "pairs" else keep
+    geometry[layout.FILL :] = shape.fill, stored or shape.stored, inverse, plane_bytes
+    scale = 1.0 if not inverse else 1.0 / (shape.length if name == "rezip" else n)
+    return LineTransform(steps, geometry, scratch_words(plane_bytes, group.lanes), scale, lines * n, planned)

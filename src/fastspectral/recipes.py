@@ -1,0 +1,136 @@
+"""Which algorithm computes a transform of n points: pure functions from integers to a recipe.
+
+The cost of a pass is counted in vector instructions a point: the arithmetic of its codelet and twiddles, its loads and stores, and a charge for what does
+not fit the registers.  The choice rests on the counts alone, so that a plan, and with it every bit of a result, is the same from run to run.
+"""
+
+import math
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from fastspectral.kernels.codelets import CODELETS, Split
+
+__all__ = ["RADICES", "Group", "Recipe", "choose_group", "recipe"]
+
+RADICES = tuple(sorted(key for key in CODELETS if isinstance(key, int)))
+LOAD_STORE = 3.0  # of one point in one pass, beside its arithmetic
+SPILL = 1.5  # of one register that a codelet has too few
+L1_BYTES, L2_BYTES = 32 << 10, 512 << 10  # of the smallest caches in wide use
+PRODUCT = 8.0  # of one point of a sweep that multiplies by a table
+
+
+class Recipe(NamedTuple):
+    """How n points are transformed: by passes of `factors` in this order, or, where `padded` is not 0, as a convolution of that length."""
+
+    factors: tuple[int, ...]
+    padded: int
+    cost: float
+
+
+class _Count:
+    """An operand that counts the operations done with it and its descendants."""
+
+    total = 0
+
+    def _operation(self, *_: object) -> "_Count":
+        _Count.total += 1
+        return self
+
+    __add__ = __sub__ = __mul__ = _operation
+
+    def __neg__(self) -> "_Count":
+        return self
+
+
+@cache
+def operations(radix: int) -> int:
+    """Additions and multiplications of the codelet."""
+    _Count.total = 0
+    CODELETS[radix](*[Split(_Count(), _Count()) for _ in range(radix)])
+    return _Count.total
+
+
+@cache
+def pass_cost(radix: int, registers: int) -> float:
+    """Cost a point of a pass with twiddles."""
+    if radix in CODELETS:
+        spilled = max(0, 2 * radix + 2 - registers)
+        return (operations(radix) + 6 * (radix - 1) + SPILL * spilled) / radix + LOAD_STORE
+    half = (radix - 1) // 2
+    return (6 * half * half + 20 * half) / radix + 3 * LOAD_STORE
+
+
+def prime_factors(n: int) -> list[int]:
+    """Prime factors in ascending order, repeated."""
+    found, p = [], 2
+    while p * p <= n:
+        while n % p == 0:
+            found.append(p)
+            n //= p
+        p += 1
+    return found + [n] * (n > 1)
+
+
+@lru_cache(maxsize=4096)
+def passes(n: int, registers: int) -> tuple[float, tuple[int, ...]]:
+    """Cheapest passes for n points: their cost a point and their radices, smallest first."""
+    if n == 1:
+        return 0.0, ()
+    candidates = [radix for radix in RADICES if n % radix == 0] or [prime_factors(n)[0]]
+    best = (math.inf, ())
+    for radix in candidates:
+        cost, rest = passes(n // radix, registers)
+        best = min(best, (cost + pass_cost(radix, registers), tuple(sorted((radix, *rest)))))
+    return best
+
+
+def line_passes(n: int, lanes: int, registers: int) -> tuple[float, tuple[int, ...]]:
+    """The same with neighbouring points in the lanes: the first radix is the lanes and leaves at least as many groups."""
+    if lanes == 1:
+        return passes(n, registers)
+    if n % lanes or n // lanes < lanes:
+        return math.inf, ()
+    cost, rest = passes(n // lanes, registers)
+    return cost + pass_cost(lanes, registers) + 2 * math.log2(lanes), (lanes, *rest)
+
+
+@lru_cache(maxsize=4096)
+def recipe(n: int, lanes: int, registers: int) -> Recipe:
+    """Recipe for n points, with `lanes` neighbouring points in a register; 1: whole lines side by side in the lanes.  Its cost is a point's."""
+    cost, factors = line_passes(n, lanes, registers)
+    direct = Recipe(factors, 0, cost)
+    if n < 16 or (factors and max(factors) <= max(RADICES)):
+        return direct
+    shortest = 2 * n - 1
+    padded_lengths = [odd << max(math.ceil(math.log2(shortest / odd)), 2 * lanes.bit_length()) for odd in (1, 3, 5, 9, 15)]
+    costs = [((2 * line_passes(m, lanes, registers)[0] + PRODUCT) * m / n + 2 * PRODUCT, m) for m in padded_lengths if m >= shortest]
+    cost, padded = min(costs)
+    return min(direct, Recipe((), padded, cost), key=lambda r: r.cost)
+
+
+class Group(NamedTuple):
+    """What a register holds: `lanes` neighbouring points of one line, if `line`, else one point each of `lanes` lines."""
+
+    line: bool
+    lanes: int
+
+
+def choose_group(n: int, lines: int, lanes: int, registers: int, number_bytes: int, dense: bool) -> Group:
+    """Cheapest group for `lines` transforms of n points on registers of `lanes` numbers; dense: the points of a line are neighbours in memory."""
+
+    def cost(group: Group) -> float:
+        planes = 4 * n * number_bytes * (1 if group.line else group.lanes)
+        memory = 1.0 if planes <= L1_BYTES else 1.3 if planes <= L2_BYTES else 2.0
+        if group.line:
+            return lines * (recipe(n, group.lanes, registers).cost * memory + 2 * LOAD_STORE) / group.lanes
+        groups = -(-lines // group.lanes)
+        rim = 2 * (LOAD_STORE + math.log2(group.lanes)) if dense else 2.0 * LOAD_STORE * group.lanes
+        return groups * (recipe(n, 1, registers).cost * memory + rim)
+
+    candidates = [Group(False, lanes)]
+    while dense and lanes > 1:
+        candidates.append(Group(True, lanes))
+        lanes //= 2
+    if candidates[0].lanes > 1:
+        candidates.append(Group(False, 1))
+    return min(candidates, key=cost)
