@@ -1,19 +1,24 @@
 """ONNX's DFT, STFT, windows, mel weights and ConvTranspose as fast, exact Numba kernels for CPUs."""
 
 from fastspectral._threads import get_workers, set_workers
+from fastspectral.ops.conv_transpose import conv_transpose
 from fastspectral.ops.dft import dft
 from fastspectral.ops.mel import mel_weight_matrix
 from fastspectral.ops.shapes import conv_transpose_shape, dft_shape, stft_shape
 from fastspectral.ops.stft import stft
 from fastspectral.ops.windows import blackman_window, hamming_window, hann_window
+from fastspectral.plans import FFTPlan, fft_plan
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "FFTPlan",
     "blackman_window",
+    "conv_transpose",
     "conv_transpose_shape",
     "dft",
     "dft_shape",
+    "fft_plan",
     "get_workers",
     "hamming_window",
     "hann_window",

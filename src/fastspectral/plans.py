@@ -3,7 +3,9 @@
 A plan is plain arrays.  Building one costs its tables; kernels are compiled on first use and serve every length.
 """
 
+import operator
 from collections.abc import Callable
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -15,7 +17,7 @@ from fastspectral._jit import compiled_address
 from fastspectral.kernels import bluestein, mixed_radix, real
 from fastspectral.kernels import program as layout
 from fastspectral.kernels.lanes import Variant, lanes_of, registers
-from fastspectral.kernels.lines import scratch_words
+from fastspectral.kernels.lines import scratch_words, transform_groups
 from fastspectral.kernels.rims import LAYOUTS
 from fastspectral.kernels.roots import roots_of_one
 from fastspectral.recipes import RADICES, Group, Recipe, choose_group, recipe
@@ -25,11 +27,11 @@ INTEGER, ROW = types.intp, types.CPointer(types.int64)
 
 
 class Program(NamedTuple):
-    """Steps of a transform (see `kernels/program.py`) and the tables whose addresses they hold."""
+    """Steps of a transform (see `kernels/program.py`), the tables that they point into, and the points that a plane must hold."""
 
     steps: npt.NDArray[np.int64]
-    points: int  # that a plane must hold
-    tables: tuple[npt.NDArray[Any], ...]
+    tables: npt.NDArray[Any]
+    points: int
 
 
 def aligned(count: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
@@ -48,9 +50,12 @@ def step_address(kernel: Callable[..., None], bits: int, lanes: int, codelet: in
 def rim_address(name: str, direction: Literal["load", "store"], bits: int, lanes: int) -> int:
     """Address of the load or the store of a layout."""
     load, store = LAYOUTS[name]
-    if direction == "load":
-        return compiled_address(load, Variant(bits, lanes), ROW, *[INTEGER] * 6)
-    return compiled_address(store, Variant(bits, lanes), ROW, *[INTEGER] * 5, types.float64)
+    return compiled_address(load if direction == "load" else store, Variant(bits, lanes), ROW, *[INTEGER] * 6)
+
+
+def executor_address() -> int:
+    """Address of the executor."""
+    return compiled_address(transform_groups, INTEGER, INTEGER, ROW, INTEGER, INTEGER, INTEGER)
 
 
 class ProgramBuilder:
@@ -59,18 +64,29 @@ class ProgramBuilder:
     def __init__(self, bits: int, group: Group) -> None:
         self.bits, self.group = bits, group
         self.rows: list[list[int]] = []
-        self.tables: list[npt.NDArray[Any]] = []
+        self.tables: list[npt.NDArray[np.float64]] = []
+        self.numbers = 0
         self.buffer = 0
         self.point_bytes = bits // 8 * (1 if group.line else group.lanes)
 
     def table(self, *parts: npt.NDArray[np.float64]) -> int:
-        """Keep the parts, one after the other and in the precision of the transform; return their address."""
-        flat = np.concatenate([np.ravel(part) for part in parts])
-        stored = aligned(flat.size + self.group.lanes, f"f{self.bits // 8}")
-        stored[: flat.size] = flat
-        stored[flat.size :] = 0
-        self.tables.append(stored)
-        return stored.ctypes.data
+        """Keep the parts, one after the other, and return their offset in the program's tables."""
+        offset = self.numbers * self.bits // 8
+        # whole cache lines, and a register more: the last load of a ragged table may reach over its end
+        size = sum(part.size for part in parts)
+        padding = -size % 16 + self.group.lanes
+        self.tables += [*(np.ravel(part) for part in parts), np.zeros(padding + -(padding + size) % 16)]
+        self.numbers += sum(part.size for part in self.tables[-len(parts) - 1 :])
+        return offset
+
+    def program(self, points: int) -> Program:
+        """Finish: put the tables into one array, in the precision of the transform, and turn offsets into addresses."""
+        tables = aligned(self.numbers, f"f{self.bits // 8}")
+        if self.tables:
+            np.concatenate(self.tables, out=tables, casting="same_kind")
+        steps = np.array(self.rows, np.int64).reshape(-1, layout.PROGRAM_COLUMNS)
+        steps[:, [layout.TABLE, layout.ROOTS]] += tables.ctypes.data
+        return Program(steps, tables, points)
 
     def step(self, kernel: Callable[..., None], *arguments: int, codelet: int | str = 0, view: int = 0, moves: bool = True) -> None:
         """Append a step; `arguments` from column TABLE on."""
@@ -129,13 +145,13 @@ class ProgramBuilder:
         """Append Bluestein's convolution."""
         squares = np.arange(n, dtype=np.int64)
         chirp = roots_of_one(squares * squares % (2 * n), 2 * n)
-        kernel = np.zeros(padded, np.complex128)
+        kernel = np.zeros(padded, np.clongdouble)  # in float64 its transform would add a third to the error of the result
         kernel[:n] = chirp.conj()
         kernel[padded - n + 1 :] = chirp[:0:-1].conj()
         inner = recipe(padded, self.group.lanes if self.group.line else 1, registers())
         self.product(chirp, padded, view)
         self.transform(inner, padded, view)
-        self.product(np.fft.fft(kernel) / padded, padded, view)
+        self.product((np.fft.fft(kernel) / padded).astype(np.complex128), padded, view)
         self.transform(inner, padded, -view)
         self.product(chirp, n, view)
 
@@ -200,9 +216,7 @@ def program(name: str, n: int, bits: int, group: Group, windowed: bool) -> Progr
         build.layout_step("unzip", build.half_roots(n), n // 2, codelet="unzip")
     if name in ("unzip_full", "reals", "reals_full"):
         build.layout_step("mirror", 0, 0 if name == "reals" else (n - 1) // 2, n, moves=False)
-    steps = np.array(build.rows, np.int64).reshape(-1, layout.PROGRAM_COLUMNS)
-    points = max(shape.fill, shape.stored, how.padded) + group.lanes
-    return Program(steps, points, tuple(build.tables))
+    return build.program(max(shape.fill, shape.stored, how.padded) + group.lanes)
 
 
 class Lines(NamedTuple):
@@ -218,12 +232,11 @@ class Lines(NamedTuple):
 class LineTransform(NamedTuple):
     """All that the executor needs but the addresses of the data."""
 
-    steps: npt.NDArray[np.int64]
     geometry: npt.NDArray[np.int64]
     scratch_words: int
-    scale: float
-    work: int  # vector instructions, about
-    program: Program
+    work: int  # points of all lines
+    program: Program  # this and the next keep alive what the geometry points at
+    scale: npt.NDArray[Any]
 
 
 def rim(form: str, lines: Lines, bits: int, group: Group) -> tuple[str, str, int, int]:
@@ -242,7 +255,17 @@ def rim(form: str, lines: Lines, bits: int, group: Group) -> tuple[str, str, int
     return "gathered", "gathered", step, part
 
 
-@lru_cache(maxsize=1024)
+def reciprocal(n: int, bits: int) -> npt.NDArray[Any]:
+    """1/n as the sum of two numbers: one alone would be off by up to half an eps, and every result of an inverse with it.
+
+    The second one is never 0, for 0 × inf is NaN; at 2^-40 (float64: 2^-80) of the first it is lost in rounding.
+    """
+    first = np.dtype(f"f{bits // 8}").type(1.0 / n)
+    second = float(Fraction(1, n) - Fraction(float(first)))
+    return np.array([first, second or float(first) * 2.0 ** (-40 if bits == 32 else -80)], first.dtype)
+
+
+@lru_cache(maxsize=256)
 def line_transform(
     kind: Kind, n: int, keep: int, inverse: bool, bits: int, source: Lines, target: Lines, windowed: bool = False, stored: int = 0
 ) -> LineTransform:
@@ -258,7 +281,7 @@ def line_transform(
     )
     lines = source.outer * source.inner
     group = choose_group(shape.length, lines, lanes_of(bits), registers(), bits // 8, dense)
-    steps, points, _ = planned = program(name, n, bits, group, windowed)
+    planned = program(name, n, bits, group, windowed)
     load, load_ragged, source_step, source_part = rim(shape.source, source, bits, group)
     store, store_ragged, target_step, target_part = rim(shape.target, target, bits, group)
     apart = load != load_ragged or store != store_ragged
@@ -266,7 +289,7 @@ def line_transform(
     if run % group.lanes == 0:
         load_ragged, store_ragged = load, store
     # an odd number of cache lines, so that the two parts of a point do not fall on the same cache set
-    plane_bytes = (points * (1 if group.line else group.lanes) * bits // 8 // 64 | 1) * 64 + 128
+    plane_bytes = (planned.points * (1 if group.line else group.lanes) * bits // 8 // 64 | 1) * 64 + 128
     geometry = np.zeros(layout.GEOMETRY_SIZE, np.int64)
     geometry[layout.LOAD] = rim_address(load, "load", bits, group.lanes)
     geometry[layout.LOAD_RAGGED] = rim_address(load_ragged, "load", bits, group.lanes)
@@ -276,6 +299,100 @@ def line_transform(
     geometry[layout.SOURCE_OUTER_BYTES : layout.SOURCE_PART_BYTES + 1] = source.outer_bytes, source.inner_bytes, source_step, source_part
     geometry[layout.TARGET_OUTER_BYTES : layout.TARGET_PART_BYTES + 1] = target.outer_bytes, target.inner_bytes, target_step, target_part
     geometry[layout.KEEP] = 2 * keep if shape.source == "pairs" else keep
-    geometry[layout.FILL :] = shape.fill, stored or shape.stored, inverse, plane_bytes
-    scale = 1.0 if not inverse else 1.0 / (shape.length if name == "rezip" else n)
-    return LineTransform(steps, geometry, scratch_words(plane_bytes, group.lanes), scale, lines * n, planned)
+    geometry[layout.FILL : layout.PLANE_BYTES + 1] = shape.fill, stored or shape.stored, inverse, plane_bytes
+    scale = reciprocal(1 if not inverse else shape.length if name == "rezip" else n, bits)
+    geometry[layout.PROGRAM :] = planned.steps.ctypes.data, len(planned.steps), executor_address(), scale.ctypes.data
+    return LineTransform(geometry, scratch_words(plane_bytes, group.lanes), lines * n, planned, scale)
+
+
+class FFTPlan(NamedTuple):
+    """Transforms of n points, for calls from the user's own @njit code; its Numba type depends on the precision only.
+
+    Made by `fft_plan`.  Holds addresses, which are of no use to another process: a pickled plan is made anew where it is unpickled.
+    """
+
+    n: int
+    geometries: npt.NDArray[np.int64]  # complex, one-sided and inverse one-sided: (3, GEOMETRY_SIZE)
+    scratch_words: int
+    steps: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
+    tables: tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return fft_plan, (self.n, self.tables[0].dtype)
+
+    def __str__(self) -> str:
+        bits = 8 * self.tables[0].itemsize
+        lines = []
+        for name, geometry in zip(("complex", "real", "inverse real"), self.geometries, strict=True):
+            length = self.n if name == "complex" or self.n % 2 else self.n // 2
+            lanes = int(geometry[layout.LANES])
+            group = Group(True, lanes_of(bits)) if lanes == 1 else Group(False, lanes)
+            how = recipe(length, group.lanes if group.line else 1, registers())
+            text = f"convolution of {how.padded} points" if how.padded else " · ".join(map(str, how.factors)) or "copy"
+            lines.append(f"{name}: {length} = {text}, {'points of one line' if group.line else f'{lanes} lines'} in the lanes")
+        return f"FFTPlan of {self.n} points, float{bits}\n  " + "\n  ".join(lines)
+
+
+@lru_cache(maxsize=256)
+def _fft_plan(n: int, bits: int) -> FFTPlan:
+    size = bits // 8
+    real, spectrum = Lines(1, 64, 0, n * size, size), Lines(1, 64, 0, (n // 2 + 1) * 2 * size, 2 * size)
+    points = Lines(1, 64, 0, n * 2 * size, 2 * size)
+    transforms = (
+        line_transform("complex", n, n, False, bits, points, points),
+        line_transform("onesided", n, n, False, bits, real, spectrum),
+        line_transform("inverse_onesided", n, n // 2 + 1, True, bits, spectrum, real),
+    )
+    c, r, i = (t.program for t in transforms)
+    return FFTPlan(
+        n,
+        np.stack([t.geometry for t in transforms]),
+        max(t.scratch_words for t in transforms),
+        (c.steps, r.steps, i.steps),
+        (c.tables, r.tables, i.tables),
+    )
+
+
+def fft_plan(n: int, dtype: npt.DTypeLike) -> FFTPlan:
+    """Plan of transforms of n points, to be handed to the kernels in `fastspectral.kernels` from @njit code.
+
+    Parameters
+    ----------
+    n : int > 0
+        Transform length.
+    dtype : dtype
+        float32 or complex64, float64 or complex128: the precision.
+
+    Returns
+    -------
+    FFTPlan
+        Cached; ``print(plan)`` shows how the transforms are done.
+
+    Raises
+    ------
+    ValueError
+        If ``n < 1``.
+    TypeError
+        If `n` is no integer or `dtype` another one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from numba import njit
+    >>> from fastspectral import fft_plan, kernels
+    >>> @njit
+    ... def spectra(frames, plan):
+    ...     out = np.empty((frames.shape[0], plan.n // 2 + 1), np.complex64)
+    ...     kernels.rfft_lines(frames, out, 1.0, plan)
+    ...     return out
+    >>> spectra(np.ones((2, 4), np.float32), fft_plan(4, np.float32))
+    array([[4.+0.j, 0.+0.j, 0.+0.j],
+           [4.+0.j, 0.+0.j, 0.+0.j]], dtype=complex64)
+    """
+    length = operator.index(n)
+    if length < 1:
+        raise ValueError(f"n must be at least 1, got {length}")
+    bits = {"f": 32, "F": 32, "d": 64, "D": 64}.get(np.dtype(dtype).char)
+    if bits is None:
+        raise TypeError(f"dtype must be float32, complex64, float64 or complex128, got {np.dtype(dtype)}")
+    return _fft_plan(length, bits)

@@ -16,6 +16,9 @@ RADICES = tuple(sorted(key for key in CODELETS if isinstance(key, int)))
 LOAD_STORE = 3.0  # of one point in one pass, beside its arithmetic
 SPILL = 1.5  # of one register that a codelet has too few
 L1_BYTES, L2_BYTES = 32 << 10, 512 << 10  # of the smallest caches in wide use
+LARGEST_DIRECT = 127  # prime whose sums are taken as they stand: their error grows with its square root
+SHORTEST_CONVOLUTION = 100  # over fewer points its error does not average out and may pass 0.6 eps sqrt(log2 n)
+CONVOLUTION = 1.6  # what a convolution must save to be worth its error, which is half as large again
 PRODUCT = 8.0  # of one point of a sweep that multiplies by a table
 
 
@@ -56,6 +59,8 @@ def pass_cost(radix: int, registers: int) -> float:
     if radix in CODELETS:
         spilled = max(0, 2 * radix + 2 - registers)
         return (operations(radix) + 6 * (radix - 1) + SPILL * spilled) / radix + LOAD_STORE
+    if radix > LARGEST_DIRECT:
+        return math.inf
     half = (radix - 1) // 2
     return (6 * half * half + 20 * half) / radix + 3 * LOAD_STORE
 
@@ -99,13 +104,13 @@ def recipe(n: int, lanes: int, registers: int) -> Recipe:
     """Recipe for n points, with `lanes` neighbouring points in a register; 1: whole lines side by side in the lanes.  Its cost is a point's."""
     cost, factors = line_passes(n, lanes, registers)
     direct = Recipe(factors, 0, cost)
-    if n < 16 or (factors and max(factors) <= max(RADICES)):
+    if n < SHORTEST_CONVOLUTION or (factors and max(factors) <= max(RADICES)):
         return direct
     shortest = 2 * n - 1
-    padded_lengths = [odd << max(math.ceil(math.log2(shortest / odd)), 2 * lanes.bit_length()) for odd in (1, 3, 5, 9, 15)]
+    padded_lengths = [odd << max(math.ceil(math.log2(shortest / odd)), 2 * (lanes.bit_length() - 1)) for odd in (1, 5)]
     costs = [((2 * line_passes(m, lanes, registers)[0] + PRODUCT) * m / n + 2 * PRODUCT, m) for m in padded_lengths if m >= shortest]
     cost, padded = min(costs)
-    return min(direct, Recipe((), padded, cost), key=lambda r: r.cost)
+    return direct if direct.cost <= CONVOLUTION * cost else Recipe((), padded, CONVOLUTION * cost)
 
 
 class Group(NamedTuple):

@@ -1,0 +1,9 @@
+"""Compiled kernels, for the user's own @njit code.
+
+The contract of every kernel: arguments are arrays and numbers, the last array is the output, nothing is returned, nothing is allocated that the caller
+sees, nothing is checked and nothing is raised.  Shapes are in the docstrings.
+"""
+
+from fastspectral.kernels.plan_lines import fft_lines, ifft_lines, irfft_lines, rfft_lines
+
+__all__ = ["fft_lines", "ifft_lines", "irfft_lines", "rfft_lines"]

@@ -244,6 +244,17 @@ def splat(typingctx: Any, variant: Any, value: Any) -> Any:
     return variant.vector(variant, value), emit
 
 
+def emit_scaled(builder: Any, value: Any, factor: Any) -> Any:
+    high, low = (Lane(builder, part) for part in cgutils.unpack_tuple(builder, factor))
+    return (Lane(builder, value) * high + Lane(builder, value) * low).value
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def scaled(typingctx: Any, vector: Any, factor: Any) -> Any:
+    """`vector` times a factor that is the sum of two registers, the second one small."""
+    return vector(vector, factor), lambda context, builder, sig, args: emit_scaled(builder, *args)
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def lanes(typingctx: Any, variant: Any) -> Any:
     """Lanes of the variant's register, a constant of the compiled code."""
@@ -430,14 +441,14 @@ def load_tile(typingctx: Any, variant: Any, table: Any, offset: Any, target: Any
 
 @intrinsic  # type: ignore[untyped-decorator]
 def store_tile(typingctx: Any, variant: Any, source: Any, distance: Any, factor: Any, table: Any, offset: Any) -> Any:
-    """The reverse of `load_tile`, times the register `factor`."""
+    """The reverse of `load_tile`, with every number `scaled` by the factor."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         numbers = []
         for k in range(variant.lanes):
             point = moved(builder, args[1], k // 2 * variant.lanes * variant.bytes)
             number = emit_load(builder, builder.add(point, args[2]) if k % 2 else point, variant.vector)
-            numbers.append(builder.fmul(number, args[3]))
+            numbers.append(emit_scaled(builder, number, args[3]))
         for i, row in enumerate(emit_transpose(builder, numbers)):
             address = builder.add(builder.load(builder.gep(args[4], [constant(i)])), args[5])
             emit_store(builder, row, address)
@@ -542,8 +553,15 @@ def twiddled_lanes(typingctx: Any, variant: Any, points: Any, address: Any, step
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def pointer(typingctx: Any, address: Any) -> Any:
+    """CPointer(int64) to the integers at an address."""
+    integers = types.CPointer(types.int64)
+    return integers(address), lambda context, builder, sig, args: builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def call_address(typingctx: Any, function: Any, arguments: Any) -> Any:
-    """Call the C function at an address with a tuple of integers (addresses, byte counts) or one float among them; it returns nothing."""
+    """Call the C function at an address with a tuple of integers, floats and pointers; it returns nothing."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         values = cgutils.unpack_tuple(builder, args[1])

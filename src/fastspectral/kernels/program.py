@@ -24,4 +24,6 @@ OUTER, INNER, RUN, LANES = 4, 5, 6, 7
 SOURCE_OUTER_BYTES, SOURCE_INNER_BYTES, SOURCE_STEP_BYTES, SOURCE_PART_BYTES = 8, 9, 10, 11
 TARGET_OUTER_BYTES, TARGET_INNER_BYTES, TARGET_STEP_BYTES, TARGET_PART_BYTES = 12, 13, 14, 15
 KEEP, FILL, STORED, INVERSE, PLANE_BYTES = 16, 17, 18, 19, 20
-GEOMETRY_SIZE = 21
+# Addresses, which hold for this process only: the program of so many steps, the executor to run it with, and the factor of the results (two numbers).
+PROGRAM, STEPS, EXECUTOR, SCALE = 21, 22, 23, 24
+GEOMETRY_SIZE = 25

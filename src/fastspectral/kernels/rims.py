@@ -8,19 +8,22 @@ lines are dense neighbours of one another, point by point; *neighbours*, the sam
 
 Points are `step` bytes apart, the two parts of a pair `part` bytes; layouts that know either do not look at it.
 Loads: lines CPointer(int64), addresses of the group's lines; `keep` numbers of each line are read, the rest of `fill` points is zero.
-Stores: `count` points of each line, times `scale`.
+Stores: `count` points of each line, times the sum of the two numbers at the address `scale`: the factor, and what it loses where it is rounded.
 """
 
 from typing import Any
 
 from fastspectral.kernels.lanes import (
+    broadcast_point,
     gather,
     lanes,
     load,
     load_pairs,
+    load_point,
     load_tile,
     number_bytes,
     one_lane,
+    scaled,
     scatter,
     splat,
     store,
@@ -115,65 +118,65 @@ def load_reals(variant: Any, lines: Any, target: int, distance: int, step: int, 
         target += vector
 
 
-def store_line(variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: float) -> None:
+def store_line(variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int) -> None:
     """One dense line of pairs."""
     size, width, single = number_bytes(variant), lanes(variant), one_lane(variant)
-    target, factor, factor1 = lines[0], splat(variant, scale), splat(single, scale)
+    target, factor, factor1 = lines[0], broadcast_point(variant, scale, size), broadcast_point(single, scale, size)
     full = count - count % width
     for j in range(0, full, width):
-        re, im = load(variant, source + j * size), load(variant, source + j * size + distance)
-        store_pairs(re * factor, im * factor, target + 2 * j * size)
+        re, im = load_point(variant, source + j * size, distance)
+        store_pairs(scaled(re, factor), scaled(im, factor), target + 2 * j * size)
     for j in range(full, count):
-        store(load(single, source + j * size) * factor1, target + 2 * j * size)
-        store(load(single, source + j * size + distance) * factor1, target + (2 * j + 1) * size)
+        store(scaled(load(single, source + j * size), factor1), target + 2 * j * size)
+        store(scaled(load(single, source + j * size + distance), factor1), target + (2 * j + 1) * size)
 
 
-def store_tiled(variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: float) -> None:
+def store_tiled(variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int) -> None:
     """Dense lines of pairs, one in each lane."""
-    size, width, factor = number_bytes(variant), lanes(variant), splat(variant, scale)
+    size, width, factor = number_bytes(variant), lanes(variant), broadcast_point(variant, scale, number_bytes(variant))
     vector = width * size
     full = 2 * count - 2 * count % width
     for k in range(0, full, width):
         store_tile(variant, source + k // 2 * vector, distance, factor, lines, k * size)
     for k in range(full, 2 * count):
-        scatter(load(variant, source + k // 2 * vector + k % 2 * distance) * factor, lines, k * size)
+        scatter(scaled(load(variant, source + k // 2 * vector + k % 2 * distance), factor), lines, k * size)
 
 
-def store_natural(variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: float) -> None:
+def store_natural(variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int) -> None:
     """Lines of pairs that are dense neighbours of one another."""
-    vector, factor = lanes(variant) * number_bytes(variant), splat(variant, scale)
+    vector, factor = lanes(variant) * number_bytes(variant), broadcast_point(variant, scale, number_bytes(variant))
     target = lines[0]
     for _ in range(count):
-        store_pairs(load(variant, source) * factor, load(variant, source + distance) * factor, target)
+        store_pairs(scaled(load(variant, source), factor), scaled(load(variant, source + distance), factor), target)
         source += vector
         target += step
 
 
-def store_neighbours(variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: float) -> None:
+def store_neighbours(variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int) -> None:
     """Pairs of consecutive points of real lines that are dense neighbours of one another."""
-    vector, factor = lanes(variant) * number_bytes(variant), splat(variant, scale)
+    vector, factor = lanes(variant) * number_bytes(variant), broadcast_point(variant, scale, number_bytes(variant))
     target = lines[0]
     for _ in range(count):
-        store(load(variant, source) * factor, target)
-        store(load(variant, source + distance) * factor, target + part)
+        store(scaled(load(variant, source), factor), target)
+        store(scaled(load(variant, source + distance), factor), target + part)
         source += vector
         target += step
 
 
-def store_gathered(variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: float) -> None:
+def store_gathered(variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int) -> None:
     """Lines of pairs anywhere."""
-    factor = splat(variant, scale)
+    factor = broadcast_point(variant, scale, number_bytes(variant))
     for j in range(count):
-        scatter(load(variant, source) * factor, lines, j * step)
-        scatter(load(variant, source + distance) * factor, lines, j * step + part)
+        scatter(scaled(load(variant, source), factor), lines, j * step)
+        scatter(scaled(load(variant, source + distance), factor), lines, j * step + part)
         source += lanes(variant) * number_bytes(variant)
 
 
-def store_reals(variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: float) -> None:
+def store_reals(variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int) -> None:
     """Lines of real numbers anywhere: the real parts of the points."""
-    factor = splat(variant, scale)
+    factor = broadcast_point(variant, scale, number_bytes(variant))
     for j in range(count):
-        scatter(load(variant, source) * factor, lines, j * step)
+        scatter(scaled(load(variant, source), factor), lines, j * step)
         source += lanes(variant) * number_bytes(variant)
 
 

@@ -1,5 +1,7 @@
 """From arrays to lines: strides of an axis, and the call of the executor."""
 
+import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -44,17 +46,34 @@ def wide(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array if array.dtype.itemsize >= 4 else array.astype(np.float32)
 
 
+@lru_cache(maxsize=1024)
+def planned(
+    spec: DFTSpec, inverse: bool, number_bytes: int, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> LineTransform | None:
+    """Plan of a transform into C-contiguous memory, or None where the input must be copied first."""
+    source = lines_of(shape, strides, spec.axis, number_bytes)
+    if source is None:
+        return None
+    target = lines_of(spec.output_shape, dense_strides(spec.output_shape, number_bytes), spec.axis, number_bytes)
+    assert target is not None
+    return line_transform(spec.kind, spec.n, spec.keep, inverse, 8 * number_bytes, source, target)
+
+
+def dense_strides(shape: tuple[int, ...], number_bytes: int) -> tuple[int, ...]:
+    """Strides of a C-contiguous array."""
+    return tuple(number_bytes * math.prod(shape[k + 1 :]) for k in range(len(shape)))
+
+
 def transform(x: npt.NDArray[Any], y: npt.NDArray[Any], spec: DFTSpec, inverse: bool, workers: Any) -> None:
     """Fill the C-contiguous `y` with the transform of `x` that `spec` describes."""
     source, target = wide(x), wide(y)
-    size = source.dtype.itemsize
-    lines = lines_of(source.shape, source.strides, spec.axis, size)
-    if lines is None:
+    size = source.itemsize
+    plan = planned(spec, inverse, size, source.shape, source.strides)
+    if plan is None:
         source = np.ascontiguousarray(source)
-        lines = lines_of(source.shape, source.strides, spec.axis, size)
-    out_lines = lines_of(target.shape, target.strides, spec.axis, size)
-    assert lines is not None and out_lines is not None
-    run(line_transform(spec.kind, spec.n, spec.keep, inverse, 8 * size, lines, out_lines), source, target, workers)
+        plan = planned(spec, inverse, size, source.shape, source.strides)
+    assert plan is not None
+    run(plan, source, target, workers)
     narrow(target, y)
 
 
@@ -65,16 +84,9 @@ def narrow(computed: npt.NDArray[Any], y: npt.NDArray[Any]) -> None:
             y[...] = computed
 
 
-def run(
-    transform: LineTransform,
-    source: npt.NDArray[Any],
-    target: npt.NDArray[Any],
-    workers: Any,
-    steps: npt.NDArray[np.int64] | None = None,
-) -> None:
-    """Transform all lines of `source` into `target`; `steps` replaces the plan's own."""
-    program = transform.steps if steps is None else steps
+def run(transform: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any], workers: Any) -> None:
+    """Transform all lines of `source` into `target`."""
     threads = resolve_workers(workers, transform.work, PARALLEL_THRESHOLD)
     scratch = np.empty((threads, transform.scratch_words), np.int64)
     kernel = transform_lines if threads == 1 else transform_lines_parallel
-    kernel(source.ctypes.data, target.ctypes.data, transform.scale, program, transform.geometry, scratch)
+    kernel(source.ctypes.data, target.ctypes.data, transform.geometry, scratch)

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fastspectral._arrays import as_float, deliver, output
-from fastspectral.kernels.program import SPAN, TABLE
+from fastspectral.kernels.program import PROGRAM, SPAN, TABLE
 from fastspectral.ops._lines import narrow, run, wide
 from fastspectral.ops._shapes import stft_spec
-from fastspectral.plans import Lines, aligned, line_transform
+from fastspectral.plans import Lines, LineTransform, aligned, line_transform
 
 
 def stft(
@@ -101,21 +101,25 @@ def stft(
     kind = "complex" if spec.is_complex else "onesided" if spec.bins != spec.frame_length else "real"
     n, bins = spec.frame_length, spec.bins
     plan = line_transform(kind, n, n, False, 8 * size, lines, out_lines, windowed=w is not None, stored=bins)
-    steps = plan.steps
     if w is not None:
-        table = window_planes(w, x.dtype, int(plan.steps[0, SPAN]), size, pairs=not spec.is_complex and n % 2 == 0)
-        steps = plan.steps.copy()
-        steps[0, TABLE] = table.ctypes.data
-    run(plan, source, target, workers, steps)
+        plan, table = with_window(plan, w, x.dtype, size, pairs=not spec.is_complex and n % 2 == 0)
+    run(plan, source, target, workers)
     narrow(target, y)
     return deliver(y, out)
 
 
-def window_planes(w: npt.NDArray[Any], dtype: np.dtype[Any], plane_bytes: int, size: int, pairs: bool) -> npt.NDArray[Any]:
-    """Factors of the real and of the imaginary parts of a frame's points: the even and odd samples of w if `pairs`, else w twice."""
+def with_window(
+    plan: LineTransform, w: npt.NDArray[Any], dtype: np.dtype[Any], size: int, pairs: bool
+) -> tuple[LineTransform, npt.NDArray[Any]]:
+    """The plan with the window put into its first step, and the table that it then points at.
+
+    The table holds the factors of the real and of the imaginary parts of a frame's points: the even and odd samples of w if `pairs`, else w twice.
+    """
     with np.errstate(over="ignore"):
         rounded = w.astype(dtype, copy=False)
-    planes = aligned(2 * plane_bytes // size, f"f{size}").reshape(2, -1)
-    planes[...] = 0
-    planes[:, : w.size // 2 if pairs else w.size] = (rounded[0::2], rounded[1::2]) if pairs else rounded
-    return planes
+    steps, geometry = plan.program.steps.copy(), plan.geometry.copy()
+    table = aligned(2 * int(steps[0, SPAN]) // size, f"f{size}").reshape(2, -1)
+    table[...] = 0
+    table[:, : w.size // 2 if pairs else w.size] = (rounded[0::2], rounded[1::2]) if pairs else rounded
+    steps[0, TABLE], geometry[PROGRAM] = table.ctypes.data, steps.ctypes.data
+    return plan._replace(geometry=geometry, program=plan.program._replace(steps=steps)), table

@@ -1,0 +1,62 @@
+"""Transforms of lines by a plan, for the user's own @njit code.
+
+They are thin: what they call is reached through an address that the plan holds, so that code of the user's which Numba has cached runs the installed
+version of this package after an upgrade.
+
+lines and out are 2-D, one line in each row; the rows are dense, their distance is free.  Every result is multiplied by `scale`; nothing else is: an inverse
+that shall undo a transform of n points needs ``scale = 1 / n``.  Out may be the input where shapes and types allow.  The plan's precision is the arrays'.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from fastspectral._jit import njit
+from fastspectral.kernels.lines import transform_lines
+from fastspectral.kernels.program import INNER, INVERSE, RUN, SCALE, SOURCE_INNER_BYTES, TARGET_INNER_BYTES
+
+COMPLEX, ONESIDED, INVERSE_ONESIDED = 0, 1, 2
+
+
+@njit
+def transform_rows(lines: Any, out: Any, scale: float, plan: Any, which: int, inverse: int) -> None:
+    """Run one of the plan's transforms on all rows."""
+    if lines.shape[0] == 0:
+        return
+    geometry = plan.geometries[which].copy()
+    geometry[INNER], geometry[RUN], geometry[INVERSE] = lines.shape[0], lines.shape[0], inverse
+    geometry[SOURCE_INNER_BYTES], geometry[TARGET_INNER_BYTES] = lines.strides[0], out.strides[0]
+    factor = np.empty(2, plan.tables[0].dtype)
+    factor[0] = scale
+    factor[1] = scale - factor[0]
+    if factor[1] == 0:
+        factor[1] = factor[0] * 2.0**-80  # not 0, for 0 × inf is NaN; too small to matter
+    geometry[SCALE] = factor.ctypes.data
+    scratch = np.empty((1, plan.scratch_words), np.int64)
+    transform_lines(lines.ctypes.data, out.ctypes.data, geometry, scratch)
+    factor[0] = 0  # a use behind the call, for Numba frees an array after the last use that it sees
+
+
+@njit
+def fft_lines(lines: Any, out: Any, scale: float, plan: Any) -> None:
+    """out[l, k] = scale · Σ_j lines[l, j] exp(−2πi jk/n).  lines, out: (count, n) complex."""
+    transform_rows(lines, out, scale, plan, COMPLEX, 0)
+
+
+@njit
+def ifft_lines(lines: Any, out: Any, scale: float, plan: Any) -> None:
+    """out[l, j] = scale · Σ_k lines[l, k] exp(+2πi jk/n).  lines, out: (count, n) complex."""
+    transform_rows(lines, out, scale, plan, COMPLEX, 1)
+
+
+@njit
+def rfft_lines(lines: Any, out: Any, scale: float, plan: Any) -> None:
+    """The first n // 2 + 1 bins of `fft_lines` for real lines.  lines: (count, n) real; out: (count, n // 2 + 1) complex."""
+    transform_rows(lines, out, scale, plan, ONESIDED, 0)
+
+
+@njit
+def irfft_lines(lines: Any, out: Any, scale: float, plan: Any) -> None:
+    """`ifft_lines` of spectra given by their first half.  lines: (count, n // 2 + 1) complex; out: (count, n) real."""
+    # an even number of real points is transformed as half as many complex ones
+    transform_rows(lines, out, scale if plan.n % 2 else 2 * scale, plan, INVERSE_ONESIDED, 1)

@@ -1,0 +1,83 @@
+"""Register tiles for Numba: `rows` × `vectors` registers that a kernel carries through a loop as one value.
+
+The second file that speaks LLVM; `lanes.py` says how.  A tile holds sums of products of one number for each row and one register for each vector.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.datamodel import models
+from numba.extending import intrinsic, register_model
+
+from fastspectral.kernels.lanes import Lane, Variant, constant, emit_broadcast, emit_load, emit_store, moved, times
+
+
+class Tile(Variant):
+    """A variant whose kernels work on tiles of `rows` × `vectors` registers."""
+
+    def __init__(self, bits: int, lanes: int, rows: int, vectors: int) -> None:
+        super().__init__(bits, lanes, f"tile {rows} x {vectors}")
+        self.rows, self.vectors = rows, vectors
+
+    @property
+    def sums(self) -> Any:
+        return types.UniTuple(self.vector, self.rows * self.vectors)
+
+
+register_model(Tile)(models.OpaqueModel)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def tile_rows(typingctx: Any, tile: Any) -> Any:
+    """Rows of the tile, a constant of the compiled code."""
+    return types.intp(tile), lambda context, builder, sig, args: constant(tile.rows)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def tile_columns(typingctx: Any, tile: Any) -> Any:
+    """Numbers in a row of the tile, a constant of the compiled code."""
+    return types.intp(tile), lambda context, builder, sig, args: constant(tile.vectors * tile.lanes)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def zero_tile(typingctx: Any, tile: Any) -> Any:
+    """A tile of zeros."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        zero = ir.Constant(tile.vector.llvm, [0.0] * tile.lanes)
+        return context.make_tuple(builder, tile.sums, [zero] * (tile.rows * tile.vectors))
+
+    return tile.sums(tile), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def add_products(typingctx: Any, tile: Any, sums: Any, column: Any, row: Any) -> Any:
+    """The tile plus the outer product of the numbers at `column`, one for each row, and those at `row`."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        total = [Lane(builder, value) for value in cgutils.unpack_tuple(builder, args[1])]
+        width = tile.lanes * tile.bytes
+        across = [Lane(builder, emit_load(builder, moved(builder, args[3], v * width), tile.vector)) for v in range(tile.vectors)]
+        for r in range(tile.rows):
+            factor = Lane(builder, emit_broadcast(builder, moved(builder, args[2], r * tile.bytes), tile.vector))
+            for v in range(tile.vectors):
+                total[r * tile.vectors + v] = total[r * tile.vectors + v] + factor * across[v]
+        return context.make_tuple(builder, tile.sums, [lane.value for lane in total])
+
+    return tile.sums(tile, sums, column, row), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store_rows(typingctx: Any, tile: Any, sums: Any, address: Any, step: Any) -> Any:
+    """Store the rows of the tile, `step` bytes apart."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        for k, value in enumerate(cgutils.unpack_tuple(builder, args[1])):
+            r, v = divmod(k, tile.vectors)
+            row = moved(builder, args[2], times(builder, args[3], r))
+            emit_store(builder, value, moved(builder, row, v * tile.lanes * tile.bytes))
+        return context.get_dummy_value()
+
+    return types.void(tile, sums, address, step), emit

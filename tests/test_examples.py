@@ -1,0 +1,68 @@
+"""Every example runs as its docstring says, and prints and writes what it promises."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run an example in a folder of its own, where nothing but what it writes is; give what it prints."""
+
+    def run(name, *arguments):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", EXAMPLES / name, *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "MPLCONFIGDIR": str(tmp_path / ".matplotlib")},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+        return done.stdout
+
+    return run
+
+
+def written(folder):
+    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def test_every_example_has_a_test():
+    tested = {re.sub("^test_", "", name) for name in globals() if name.startswith("test_")}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} <= tested
+
+
+def test_whisper_frontend(run, tmp_path):
+    printed = run("whisper_frontend.py", "picture.png")
+    assert "2.68 s of speech, features (1, 80, 3000)" in printed
+    line = r"^{} +(\S+) ms   largest error (\S+)$"
+    slow = re.search(line.format("onnxruntime"), printed, re.MULTILINE)
+    fast = re.search(line.format("fastspectral"), printed, re.MULTILINE)
+    assert float(fast[1]) < float(slow[1])
+    assert float(fast[2]) < 1e-4 < float(slow[2])
+    assert re.search(r"^1 +fastspectral +STFT", printed, re.MULTILINE)
+    assert written(tmp_path) == ["picture.png"]
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert (tmp_path / "picture.png").stat().st_size > 10_000
+
+
+def test_whisper_frontend_writes_beside_the_user(run, tmp_path):
+    assert "picture: whisper_features.png" in run("whisper_frontend.py")
+    assert written(tmp_path) == ["whisper_features.png"]
+
+
+def test_onnx_node(run, tmp_path):
+    printed = run("onnx_node.py")
+    errors = dict(re.findall(r"^(.+?) +largest error (\S+)$", printed, re.MULTILINE))
+    assert list(errors) == ["backend.run_node", "ReferenceEvaluator", "InferenceSession", "onnxruntime alone"]
+    assert all(float(error) < 1e-6 for error in list(errors.values())[:3])
+    assert re.search(r"^0 +fastspectral +DFT signal", printed, re.MULTILINE)
+    assert written(tmp_path) == []

@@ -1,0 +1,136 @@
+"""conv_transpose for random shapes and attributes: its definition, the adjoint of correlation, linearity, and values that are not finite."""
+
+from typing import NamedTuple
+
+import ml_dtypes
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracles
+from accuracy import EPS
+from fastspectral import conv_transpose
+
+# The largest cases of these strategies have 4 · 3^4 terms for an output at the most; their sums err by less than this many eps of the sum of magnitudes.
+TOLERANCE = 12
+
+
+class Case(NamedTuple):
+    x: np.ndarray
+    w: np.ndarray
+    b: np.ndarray | None
+    attributes: dict
+
+
+@st.composite
+def cases(draw, dtypes=("float16", "bfloat16", "float32", "float64")):
+    """All attributes, 1 to 4 spatial axes."""
+    axes = draw(st.integers(1, 4))
+
+    def per_axis(least, most):
+        return [draw(st.integers(least, most)) for _ in range(axes)]
+
+    sizes, taps = per_axis(1, (30, 9, 4, 3)[axes - 1]), per_axis(1, (9, 5, 3, 3)[axes - 1])
+    strides, dilations = per_axis(1, (9, 4, 3, 2)[axes - 1]), per_axis(1, (5, 3, 2, 2)[axes - 1])
+    extra = [draw(st.integers(0, max(stride, dilation) - 1)) for stride, dilation in zip(strides, dilations, strict=True)]
+    group = draw(st.sampled_from([1, 1, 2, 3]))
+    channels, out_channels = group * draw(st.integers(1, 4)), draw(st.integers(1, 8))
+    full = [
+        stride * (size - 1) + dilation * (count - 1) + 1 + more
+        for size, count, stride, dilation, more in zip(sizes, taps, strides, dilations, extra, strict=True)
+    ]
+    attributes = {"strides": strides, "dilations": dilations, "output_padding": extra, "group": group}
+    how = draw(st.sampled_from(["pads", "output_shape", "auto_pad"]))
+    if how == "pads":
+        begins = [draw(st.integers(0, size - 1)) for size in full]
+        ends = [draw(st.integers(0, size - 1 - begin)) for size, begin in zip(full, begins, strict=True)]
+        attributes["pads"] = begins + ends
+    else:
+        attributes["auto_pad"] = draw(st.sampled_from(["NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"]))
+    if how == "output_shape":
+        most = [
+            size - more + max(stride, dilation) - 1
+            for size, more, stride, dilation in zip(full, extra, strides, dilations, strict=True)
+        ]
+        attributes["output_shape"] = [draw(st.integers(1, size)) for size in most]
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    dtype = np.dtype(getattr(ml_dtypes, name) if (name := draw(st.sampled_from(dtypes))) == "bfloat16" else name)
+    x = rng.standard_normal((draw(st.integers(1, 3)), channels, *sizes)).astype(dtype)
+    w = rng.standard_normal((channels, out_channels, *taps)).astype(dtype)
+    b = rng.standard_normal(group * out_channels).astype(dtype) if draw(st.booleans()) else None
+    return Case(x, w, b, attributes)
+
+
+@given(cases())
+def test_definition(case):
+    result = conv_transpose(*case[:3], **case.attributes)
+    exact = oracles.conv_transpose(*case[:3], **case.attributes)
+    magnitude = oracles.conv_transpose(np.abs(case.x), np.abs(case.w), None if case.b is None else np.abs(case.b), **case.attributes)
+    assert result.shape == exact.shape
+    error = np.abs(result.astype(np.longdouble) - exact)
+    # Halves: the sum in float32, then one rounding.  Outputs without terms are exact.
+    computed = max(EPS["float32"], EPS[result.dtype.name]) if result.dtype.itemsize < 8 else EPS["float64"]
+    assert (error <= TOLERANCE * (EPS["float32"] if result.dtype.itemsize < 4 else computed) * magnitude + half_rounding(result, exact)).all()
+
+
+def half_rounding(result, exact):
+    """What rounding once costs: half a unit in the last place for halves, nothing for what is computed in its own precision."""
+    if result.dtype.itemsize >= 4:
+        return 0
+    smallest = {"float16": 2.0**-24, "bfloat16": 2.0**-133}[result.dtype.name]
+    return 0.51 * EPS[result.dtype.name] * np.abs(exact) + smallest
+
+
+@given(cases(dtypes=("float32",)))
+def test_same_bits_for_any_number_of_workers(case):
+    one, two = (conv_transpose(*case[:3], workers=workers, **case.attributes) for workers in (1, 2))
+    assert np.array_equal(one, two)
+
+
+@given(cases(dtypes=("float32", "float64")), st.integers(0, 2**32 - 1), st.sampled_from([np.nan, np.inf, -np.inf]), st.booleans())
+def test_values_that_are_not_finite(case, seed, value, in_weights):
+    array = case.w if in_weights else case.x
+    array.flat[seed % array.size] = value
+    result = conv_transpose(*case[:3], **case.attributes)
+    with np.errstate(invalid="ignore"):
+        exact = oracles.conv_transpose(*case[:3], **case.attributes)
+    assert np.array_equal(np.isnan(result), np.isnan(exact))
+    assert np.array_equal(result[np.isinf(exact)], exact[np.isinf(exact)])
+    assert np.isfinite(result[np.isfinite(exact)]).all()
+
+
+def correlate(y, w, attributes, sizes):
+    """Correlation that `conv_transpose` is the adjoint of: every x position collects what it would have been added to."""
+    axes = range(len(sizes))
+    strides, dilations, begins = attributes["strides"], attributes["dilations"], attributes["pads"][: len(sizes)]
+    group = attributes["group"]
+    grouped = y.reshape(y.shape[0], group, -1, *y.shape[2:])
+    weights = w.reshape(group, -1, *w.shape[1:])
+    x = np.zeros((y.shape[0], group, weights.shape[1], *sizes))
+    for i in np.ndindex(*sizes):
+        for q in np.ndindex(*w.shape[2:]):
+            o = tuple(i[a] * strides[a] + q[a] * dilations[a] - begins[a] for a in axes)
+            if all(0 <= o[a] < y.shape[2 + a] for a in axes):
+                x[(..., *i)] += np.einsum("ngm,gcm->ngc", grouped[(..., *o)], weights[(..., *q)])
+    return x.reshape(y.shape[0], -1, *sizes)
+
+
+@given(cases(dtypes=("float64",)).filter(lambda case: "pads" in case.attributes), st.integers(0, 2**32 - 1))
+def test_adjoint_of_correlation(case, seed):
+    y = conv_transpose(case.x, case.w, **case.attributes)
+    other = np.random.default_rng(seed).standard_normal(y.shape)
+    back = correlate(other, case.w, case.attributes, case.x.shape[2:])
+    # Two sums of y.size products of magnitude |y| |other|.
+    assert abs(np.vdot(y, other) - np.vdot(case.x, back)) <= 8 * EPS["float64"] * np.sqrt(y.size) * (
+        np.linalg.norm(y) * np.linalg.norm(other) + np.linalg.norm(case.x) * np.linalg.norm(back)
+    )
+
+
+@given(cases(dtypes=("float64",)), st.floats(-4, 4))
+def test_linear_in_x(case, factor):
+    attributes = case.attributes
+    other = case.x[..., ::-1]
+    together = conv_transpose(case.x + factor * other, case.w, **attributes)
+    apart = conv_transpose(case.x, case.w, **attributes) + factor * conv_transpose(other, case.w, **attributes)
+    magnitude = oracles.conv_transpose(np.abs(case.x) + abs(factor) * np.abs(other), np.abs(case.w), **attributes)
+    assert (np.abs(together - apart) <= 2 * TOLERANCE * EPS["float64"] * magnitude).all()
