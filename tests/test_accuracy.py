@@ -62,7 +62,7 @@ def check(n, dtype, rng, lines):
 @pytest.mark.parametrize("lines", [1, 9])
 def test_error_is_within_the_bound(dtype, lines, rng):
     for n in SHORT:
-        check(n, dtype, rng, lines)
+        check(n, dtype, rng, max(lines, 32 // n))  # of a handful of numbers the error is chance
 
 
 @pytest.mark.slow
@@ -70,7 +70,7 @@ def test_error_is_within_the_bound(dtype, lines, rng):
 @pytest.mark.parametrize("lines", [1, 3, 17])
 def test_error_is_within_the_bound_at_every_length(dtype, lines, rng):
     for n in LONG:
-        check(n, dtype, rng, lines if n < 1 << 16 else 1)
+        check(n, dtype, rng, max(lines, 32 // n) if n < 1 << 16 else 1)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

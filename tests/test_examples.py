@@ -66,3 +66,11 @@ def test_onnx_node(run, tmp_path):
     assert all(float(error) < 1e-6 for error in list(errors.values())[:3])
     assert re.search(r"^0 +fastspectral +DFT signal", printed, re.MULTILINE)
     assert written(tmp_path) == []
+
+
+def test_own_njit(run, tmp_path):
+    printed = run("own_njit.py")
+    rows = re.findall(r"heard +(\S+) Hz   true +(\S+) Hz$", printed, re.MULTILINE)
+    assert len(rows) == 9
+    assert all(abs(float(heard) - float(true)) <= 16000 / 512 for heard, true in rows)
+    assert written(tmp_path) == []

@@ -1,4 +1,4 @@
-"""conv_transpose for random shapes and attributes: its definition, the adjoint of correlation, linearity, and values that are not finite."""
+"""conv_transpose for random shapes and attributes: definition, adjoint, linearity, and values that are not finite."""
 
 from typing import NamedTuple
 
@@ -11,11 +11,14 @@ import oracles
 from accuracy import EPS
 from fastspectral import conv_transpose
 
-# The largest cases of these strategies have 4 · 3^4 terms for an output at the most; their sums err by less than this many eps of the sum of magnitudes.
+# The largest cases of these strategies have 4 · 3^4 terms for an output at the most; their sums err by less than this
+# many eps of the sum of magnitudes.
 TOLERANCE = 12
 
 
 class Case(NamedTuple):
+    """Arguments of conv_transpose."""
+
     x: np.ndarray
     w: np.ndarray
     b: np.ndarray | None
@@ -32,7 +35,9 @@ def cases(draw, dtypes=("float16", "bfloat16", "float32", "float64")):
 
     sizes, taps = per_axis(1, (30, 9, 4, 3)[axes - 1]), per_axis(1, (9, 5, 3, 3)[axes - 1])
     strides, dilations = per_axis(1, (9, 4, 3, 2)[axes - 1]), per_axis(1, (5, 3, 2, 2)[axes - 1])
-    extra = [draw(st.integers(0, max(stride, dilation) - 1)) for stride, dilation in zip(strides, dilations, strict=True)]
+    extra = [
+        draw(st.integers(0, max(stride, dilation) - 1)) for stride, dilation in zip(strides, dilations, strict=True)
+    ]
     group = draw(st.sampled_from([1, 1, 2, 3]))
     channels, out_channels = group * draw(st.integers(1, 4)), draw(st.integers(1, 8))
     full = [
@@ -65,16 +70,17 @@ def cases(draw, dtypes=("float16", "bfloat16", "float32", "float64")):
 def test_definition(case):
     result = conv_transpose(*case[:3], **case.attributes)
     exact = oracles.conv_transpose(*case[:3], **case.attributes)
-    magnitude = oracles.conv_transpose(np.abs(case.x), np.abs(case.w), None if case.b is None else np.abs(case.b), **case.attributes)
+    magnitude = oracles.conv_transpose(
+        np.abs(case.x), np.abs(case.w), None if case.b is None else np.abs(case.b), **case.attributes
+    )
     assert result.shape == exact.shape
     error = np.abs(result.astype(np.longdouble) - exact)
-    # Halves: the sum in float32, then one rounding.  Outputs without terms are exact.
-    computed = max(EPS["float32"], EPS[result.dtype.name]) if result.dtype.itemsize < 8 else EPS["float64"]
-    assert (error <= TOLERANCE * (EPS["float32"] if result.dtype.itemsize < 4 else computed) * magnitude + half_rounding(result, exact)).all()
+    eps = EPS["float64" if result.dtype == np.float64 else "float32"]  # of the sum
+    assert (error <= TOLERANCE * eps * magnitude + half_rounding(result, exact)).all()
 
 
 def half_rounding(result, exact):
-    """What rounding once costs: half a unit in the last place for halves, nothing for what is computed in its own precision."""
+    """Bound what one rounding to a half costs: half a unit in the last place."""
     if result.dtype.itemsize >= 4:
         return 0
     smallest = {"float16": 2.0**-24, "bfloat16": 2.0**-133}[result.dtype.name]
@@ -87,7 +93,12 @@ def test_same_bits_for_any_number_of_workers(case):
     assert np.array_equal(one, two)
 
 
-@given(cases(dtypes=("float32", "float64")), st.integers(0, 2**32 - 1), st.sampled_from([np.nan, np.inf, -np.inf]), st.booleans())
+@given(
+    cases(dtypes=("float32", "float64")),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([np.nan, np.inf, -np.inf]),
+    st.booleans(),
+)
 def test_values_that_are_not_finite(case, seed, value, in_weights):
     array = case.w if in_weights else case.x
     array.flat[seed % array.size] = value
@@ -100,7 +111,7 @@ def test_values_that_are_not_finite(case, seed, value, in_weights):
 
 
 def correlate(y, w, attributes, sizes):
-    """Correlation that `conv_transpose` is the adjoint of: every x position collects what it would have been added to."""
+    """Correlate, which `conv_transpose` is the adjoint of: x collects from where it would have been added to."""
     axes = range(len(sizes))
     strides, dilations, begins = attributes["strides"], attributes["dilations"], attributes["pads"][: len(sizes)]
     group = attributes["group"]

@@ -20,7 +20,7 @@ from fastspectral.kernels.lanes import Variant, lanes_of, registers
 from fastspectral.kernels.lines import scratch_words, transform_groups
 from fastspectral.kernels.rims import LAYOUTS
 from fastspectral.kernels.roots import roots_of_one
-from fastspectral.recipes import RADICES, Group, Recipe, choose_group, recipe
+from fastspectral.recipes import LONGEST, RADICES, Group, Recipe, choose_group, recipe
 
 Kind = Literal["complex", "real", "onesided", "inverse_onesided"]
 INTEGER, ROW = types.intp, types.CPointer(types.int64)
@@ -145,7 +145,8 @@ class ProgramBuilder:
         """Append Bluestein's convolution."""
         squares = np.arange(n, dtype=np.int64)
         chirp = roots_of_one(squares * squares % (2 * n), 2 * n)
-        kernel = np.zeros(padded, np.clongdouble)  # in float64 its transform would add a third to the error of the result
+        # In float64 the transform of the kernel would add a third to the error of the result; a long one has the larger bound and needs the memory.
+        kernel = np.zeros(padded, np.clongdouble if padded <= 1 << 20 else np.complex128)
         kernel[:n] = chirp.conj()
         kernel[padded - n + 1 :] = chirp[:0:-1].conj()
         inner = recipe(padded, self.group.lanes if self.group.line else 1, registers())
@@ -299,6 +300,7 @@ def line_transform(
     geometry[layout.SOURCE_OUTER_BYTES : layout.SOURCE_PART_BYTES + 1] = source.outer_bytes, source.inner_bytes, source_step, source_part
     geometry[layout.TARGET_OUTER_BYTES : layout.TARGET_PART_BYTES + 1] = target.outer_bytes, target.inner_bytes, target_step, target_part
     geometry[layout.KEEP] = 2 * keep if shape.source == "pairs" else keep
+    geometry[layout.POINT_LANES] = group.lanes if group.line else 1
     geometry[layout.FILL : layout.PLANE_BYTES + 1] = shape.fill, stored or shape.stored, inverse, plane_bytes
     scale = reciprocal(1 if not inverse else shape.length if name == "rezip" else n, bits)
     geometry[layout.PROGRAM :] = planned.steps.ctypes.data, len(planned.steps), executor_address(), scale.ctypes.data
@@ -312,45 +314,59 @@ class FFTPlan(NamedTuple):
     """
 
     n: int
-    geometries: npt.NDArray[np.int64]  # complex, one-sided and inverse one-sided: (3, GEOMETRY_SIZE)
+    geometries: npt.NDArray[np.int64]  # complex, one-sided, inverse one-sided, for one line and for many: (6, GEOMETRY_SIZE)
     scratch_words: int
-    steps: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
-    tables: tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
+    one: npt.NDArray[Any]  # the number 1 in the precision of the plan
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return fft_plan, (self.n, self.tables[0].dtype)
+        return fft_plan, (self.n, self.one.dtype)
 
     def __str__(self) -> str:
-        bits = 8 * self.tables[0].itemsize
+        bits = 8 * self.one.itemsize
+        names = [f"{kind}, {count}" for count in ("one line", "many") for kind in ("complex", "real", "inverse real")]
         lines = []
-        for name, geometry in zip(("complex", "real", "inverse real"), self.geometries, strict=True):
-            length = self.n if name == "complex" or self.n % 2 else self.n // 2
+        for name, geometry in zip(names, self.geometries, strict=True):
+            length = self.n if name.startswith("complex") or self.n % 2 else self.n // 2
             lanes = int(geometry[layout.LANES])
-            group = Group(True, lanes_of(bits)) if lanes == 1 else Group(False, lanes)
-            how = recipe(length, group.lanes if group.line else 1, registers())
+            how = recipe(length, int(geometry[layout.POINT_LANES]), registers())
             text = f"convolution of {how.padded} points" if how.padded else " · ".join(map(str, how.factors)) or "copy"
-            lines.append(f"{name}: {length} = {text}, {'points of one line' if group.line else f'{lanes} lines'} in the lanes")
+            lines.append(f"{name}: {length} = {text}, " + (f"{lanes} lines at a time" if lanes > 1 else "line by line"))
         return f"FFTPlan of {self.n} points, float{bits}\n  " + "\n  ".join(lines)
 
 
 @lru_cache(maxsize=256)
 def _fft_plan(n: int, bits: int) -> FFTPlan:
     size = bits // 8
-    real, spectrum = Lines(1, 64, 0, n * size, size), Lines(1, 64, 0, (n // 2 + 1) * 2 * size, 2 * size)
-    points = Lines(1, 64, 0, n * 2 * size, 2 * size)
-    transforms = (
-        line_transform("complex", n, n, False, bits, points, points),
-        line_transform("onesided", n, n, False, bits, real, spectrum),
-        line_transform("inverse_onesided", n, n // 2 + 1, True, bits, spectrum, real),
-    )
-    c, r, i = (t.program for t in transforms)
-    return FFTPlan(
-        n,
-        np.stack([t.geometry for t in transforms]),
-        max(t.scratch_words for t in transforms),
-        (c.steps, r.steps, i.steps),
-        (c.tables, r.tables, i.tables),
-    )
+    transforms = []
+    for count in (1, 64):
+        points, real = Lines(1, count, 0, n * 2 * size, 2 * size), Lines(1, count, 0, n * size, size)
+        spectrum = Lines(1, count, 0, (n // 2 + 1) * 2 * size, 2 * size)
+        transforms += [
+            line_transform("complex", n, n, False, bits, points, points),
+            line_transform("onesided", n, n, False, bits, real, spectrum),
+            line_transform("inverse_onesided", n, n // 2 + 1, True, bits, spectrum, real),
+        ]
+    return FFTPlan(n, in_one_piece(transforms), max(t.scratch_words for t in transforms), np.ones(1, f"f{size}"))
+
+
+def in_one_piece(transforms: list[LineTransform]) -> npt.NDArray[np.int64]:
+    """The geometries of the transforms, copied together with their programs and tables, so that who holds the array holds them all."""
+    programs = [t.program for t in transforms]
+    words = [8 * (-(-a.nbytes // 64)) for p in programs for a in (p.steps, p.tables)]
+    heads = len(transforms) * layout.GEOMETRY_SIZE
+    memory = aligned(-(-heads // 8) * 8 + sum(words), np.int64)
+    geometries = memory[:heads].reshape(-1, layout.GEOMETRY_SIZE)
+    geometries[...] = [t.geometry for t in transforms]
+    start = -(-heads // 8) * 8
+    for geometry, program, steps_words, tables_words in zip(geometries, programs, words[::2], words[1::2], strict=True):
+        steps = memory[start : start + program.steps.size].reshape(program.steps.shape)
+        tables = memory[start + steps_words : start + steps_words + tables_words].view(program.tables.dtype)
+        tables[: program.tables.size] = program.tables
+        steps[...] = program.steps
+        steps[:, [layout.TABLE, layout.ROOTS]] += tables.ctypes.data - program.tables.ctypes.data
+        geometry[layout.PROGRAM] = steps.ctypes.data
+        start += steps_words + tables_words
+    return geometries
 
 
 def fft_plan(n: int, dtype: npt.DTypeLike) -> FFTPlan:
@@ -390,8 +406,8 @@ def fft_plan(n: int, dtype: npt.DTypeLike) -> FFTPlan:
            [4.+0.j, 0.+0.j, 0.+0.j]], dtype=complex64)
     """
     length = operator.index(n)
-    if length < 1:
-        raise ValueError(f"n must be at least 1, got {length}")
+    if not 1 <= length <= LONGEST:
+        raise ValueError(f"n must be at least 1 and at most {LONGEST}, got {length}")
     bits = {"f": 32, "F": 32, "d": 64, "D": 64}.get(np.dtype(dtype).char)
     if bits is None:
         raise TypeError(f"dtype must be float32, complex64, float64 or complex128, got {np.dtype(dtype)}")

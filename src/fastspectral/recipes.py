@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from fastspectral.kernels.codelets import CODELETS, Split
 
-__all__ = ["RADICES", "Group", "Recipe", "choose_group", "recipe"]
+__all__ = ["LONGEST", "RADICES", "Group", "Recipe", "choose_group", "recipe"]
 
 RADICES = tuple(sorted(key for key in CODELETS if isinstance(key, int)))
+LONGEST = 1 << 26  # points: the tables and scratch of a longer transform pass the memory of most machines
 LOAD_STORE = 3.0  # of one point in one pass, beside its arithmetic
 SPILL = 1.5  # of one register that a codelet has too few
 L1_BYTES, L2_BYTES = 32 << 10, 512 << 10  # of the smallest caches in wide use

@@ -72,7 +72,8 @@ def test_matches_definition(name, dtype, rng):
     result = conv_transpose(x, w, b, **attributes)
     assert result.dtype == dtype
     assert result.shape == conv_transpose_shape(x.shape, w.shape, b.shape, **attributes)
-    # A sum of n products errs by about 0.13 eps sqrt(n) in L2 and twice that at the worst place, less than eps log2(n) up to n = 2000.
+    # A sum of n products errs by about 0.13 eps sqrt(n) in L2 and twice that at the worst place, less than eps log2(n)
+    # up to n = 2000.
     assert_accurate(result, oracles.conv_transpose(x, w, b, **attributes), terms)
 
 

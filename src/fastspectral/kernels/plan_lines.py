@@ -16,6 +16,7 @@ from fastspectral.kernels.lines import transform_lines
 from fastspectral.kernels.program import INNER, INVERSE, RUN, SCALE, SOURCE_INNER_BYTES, TARGET_INNER_BYTES
 
 COMPLEX, ONESIDED, INVERSE_ONESIDED = 0, 1, 2
+MANY = 4  # lines from which on the plan for many lines is used
 
 
 @njit
@@ -23,10 +24,11 @@ def transform_rows(lines: Any, out: Any, scale: float, plan: Any, which: int, in
     """Run one of the plan's transforms on all rows."""
     if lines.shape[0] == 0:
         return
-    geometry = plan.geometries[which].copy()
+    many = lines.shape[0] >= MANY
+    geometry = plan.geometries[which + (3 if many else 0)].copy()
     geometry[INNER], geometry[RUN], geometry[INVERSE] = lines.shape[0], lines.shape[0], inverse
     geometry[SOURCE_INNER_BYTES], geometry[TARGET_INNER_BYTES] = lines.strides[0], out.strides[0]
-    factor = np.empty(2, plan.tables[0].dtype)
+    factor = np.empty(2, plan.one.dtype)
     factor[0] = scale
     factor[1] = scale - factor[0]
     if factor[1] == 0:

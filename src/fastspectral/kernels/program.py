@@ -26,4 +26,5 @@ TARGET_OUTER_BYTES, TARGET_INNER_BYTES, TARGET_STEP_BYTES, TARGET_PART_BYTES = 1
 KEEP, FILL, STORED, INVERSE, PLANE_BYTES = 16, 17, 18, 19, 20
 # Addresses, which hold for this process only: the program of so many steps, the executor to run it with, and the factor of the results (two numbers).
 PROGRAM, STEPS, EXECUTOR, SCALE = 21, 22, 23, 24
-GEOMETRY_SIZE = 25
+POINT_LANES = 25  # neighbouring points in a register, for who prints a plan
+GEOMETRY_SIZE = 26

@@ -6,7 +6,7 @@ A real line of even length N = 2h is read as h complex points z[j] = x[2j] + i x
     Z[k] = (X[k] + X*[h−k]) / 2 + i w^−k (X[k] − X*[h−k]) / 2,     k = 0..h−1        (`rezip`)
 
 Both treat the bins k and h − k together.  The imaginary parts of X[0] and X[h] come out as exact zeros in `unzip` and are not read in `rezip`.
-`mirror` completes a one-sided spectrum in place: X[N−k] = X*[k].
+`mirror` completes a one-sided spectrum in place: X[N−k] = X*[k]; the bins that mirror themselves, 0 and N/2, become real.
 
 Kernels ending in `_line` have neighbouring points in the lanes of a register, those in `_lanes` one line in each lane.
 Rows: TABLE address of w^k / 2 for k = 0..h/2, real parts first; COUNT h.  For mirror: COUNT the bins to add, MIRROR N.
@@ -27,6 +27,7 @@ from fastspectral.kernels.lanes import (
     number_bytes,
     one_lane,
     splat,
+    store,
     store_point,
     store_point_reversed,
 )
@@ -108,6 +109,9 @@ def rezip_line(variant: Any, source: int, target: int, distance: int, row: Any) 
 def mirror_lanes(variant: Any, source: int, target: int, distance: int, row: Any) -> None:
     """X[N−k] = X*[k] for k = 1..COUNT, one line in each lane."""
     vector, zero = lanes(variant) * number_bytes(variant), splat(variant, 0.0)
+    store(zero, target + distance)
+    if row[MIRROR] % 2 == 0:
+        store(zero, target + row[MIRROR] // 2 * vector + distance)
     for k in range(1, row[COUNT] + 1):
         re, im = load_point(variant, source + k * vector, distance)
         store_point(re, zero - im, target + (row[MIRROR] - k) * vector, distance)
@@ -117,6 +121,9 @@ def mirror_line(variant: Any, source: int, target: int, distance: int, row: Any)
     """X[N−k] = X*[k] for k = 1..COUNT, neighbouring points in the lanes."""
     size, width, single, bins = number_bytes(variant), lanes(variant), one_lane(variant), row[COUNT]
     zero, zero1 = splat(variant, 0.0), splat(single, 0.0)
+    store(zero1, target + distance)
+    if row[MIRROR] % 2 == 0:
+        store(zero1, target + row[MIRROR] // 2 * size + distance)
     full = bins - bins % width
     for k in range(1, full + 1, width):
         re, im = load_point(variant, source + k * size, distance)

@@ -1,6 +1,7 @@
 """Register tiles for Numba: `rows` × `vectors` registers that a kernel carries through a loop as one value.
 
-The second file that speaks LLVM; `lanes.py` says how.  A tile holds sums of products of one number for each row and one register for each vector.
+The second file that speaks LLVM; `lanes.py` says how.  A tile holds sums of products of one number for each row and one
+register for each vector.
 """
 
 from typing import Any
@@ -11,7 +12,18 @@ from numba.core import cgutils
 from numba.core.datamodel import models
 from numba.extending import intrinsic, register_model
 
-from fastspectral.kernels.lanes import Lane, Variant, constant, emit_broadcast, emit_load, emit_store, moved, times
+from fastspectral.kernels.lanes import (
+    Lane,
+    Variant,
+    constant,
+    emit_broadcast,
+    emit_load,
+    emit_store,
+    emit_transpose,
+    moved,
+    shuffled,
+    times,
+)
 
 
 class Tile(Variant):
@@ -23,6 +35,7 @@ class Tile(Variant):
 
     @property
     def sums(self) -> Any:
+        """Type of the sums."""
         return types.UniTuple(self.vector, self.rows * self.vectors)
 
 
@@ -43,7 +56,7 @@ def tile_columns(typingctx: Any, tile: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def zero_tile(typingctx: Any, tile: Any) -> Any:
-    """A tile of zeros."""
+    """Make a tile of zeros."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         zero = ir.Constant(tile.vector.llvm, [0.0] * tile.lanes)
@@ -54,12 +67,15 @@ def zero_tile(typingctx: Any, tile: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def add_products(typingctx: Any, tile: Any, sums: Any, column: Any, row: Any) -> Any:
-    """The tile plus the outer product of the numbers at `column`, one for each row, and those at `row`."""
+    """Add to the tile the outer product of the numbers at `column`, one for each row, and those at `row`."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         total = [Lane(builder, value) for value in cgutils.unpack_tuple(builder, args[1])]
         width = tile.lanes * tile.bytes
-        across = [Lane(builder, emit_load(builder, moved(builder, args[3], v * width), tile.vector)) for v in range(tile.vectors)]
+        across = [
+            Lane(builder, emit_load(builder, moved(builder, args[3], v * width), tile.vector))
+            for v in range(tile.vectors)
+        ]
         for r in range(tile.rows):
             factor = Lane(builder, emit_broadcast(builder, moved(builder, args[2], r * tile.bytes), tile.vector))
             for v in range(tile.vectors):
@@ -81,3 +97,57 @@ def store_rows(typingctx: Any, tile: Any, sums: Any, address: Any, step: Any) ->
         return context.get_dummy_value()
 
     return types.void(tile, sums, address, step), emit
+
+
+def emit_copies(builder: Any, integer: Any, count: int) -> Any:
+    """Make a register with an integer in every lane."""
+    undefined = ir.Constant(ir.VectorType(integer.type, count), ir.Undefined)
+    return shuffled(builder, builder.insert_element(undefined, integer, constant(0)), undefined, [0] * count)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def window(typingctx: Any, vector: Any, low: Any, high: Any) -> Any:
+    """Lanes low … high − 1 of a register, zero in the others."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        number = ir.IntType(vector.bits)
+        lanes = ir.Constant(ir.VectorType(number, vector.lanes), list(range(vector.lanes)))
+        first, end = (
+            emit_copies(builder, builder.trunc(limit, number) if vector.bits < 64 else limit, vector.lanes)
+            for limit in args[1:]
+        )
+        inside = builder.and_(builder.icmp_signed(">=", lanes, first), builder.icmp_signed("<", lanes, end))
+        return builder.select(inside, args[0], ir.Constant(vector.llvm, [0.0] * vector.lanes))
+
+    return vector(vector, low, high), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def merged(typingctx: Any, a: Any, b: Any) -> Any:
+    """Two registers in one, where each lane is zero in one of them."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        integers = ir.VectorType(ir.IntType(a.bits), a.lanes)
+        bits = [builder.bitcast(value, integers) for value in args]
+        return builder.bitcast(builder.or_(*bits), a.llvm)
+
+    return a(a, b), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store_transposed(
+    typingctx: Any, tile: Any, source: Any, step: Any, addend: Any, target: Any, target_step: Any
+) -> Any:
+    """Store the transpose of as many rows as a register has lanes, each plus `addend`; its rows are `target_step` apart."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        rows = [
+            Lane(builder, emit_load(builder, moved(builder, args[1], times(builder, args[2], k)), tile.vector))
+            for k in range(tile.lanes)
+        ]
+        sums = [(row + Lane(builder, args[3])).value for row in rows]
+        for k, value in enumerate(emit_transpose(builder, sums)):
+            emit_store(builder, value, moved(builder, args[4], times(builder, args[5], k)))
+        return context.get_dummy_value()
+
+    return types.void(tile, source, step, addend, target, target_step), emit

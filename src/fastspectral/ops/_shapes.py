@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from fastspectral._arrays import INT64_MAX, as_index, as_indices
+from fastspectral.recipes import LONGEST
 
 AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
@@ -115,6 +116,8 @@ def dft_rule(shape: tuple[int, ...], dft_length: int | None, axis: int, inverse:
             raise ValueError(f"dft_length must be given for an input of size 0 along axis {axis}, got shape {shape}")
         n = length
 
+    if n > LONGEST:
+        raise ValueError(f"dft_length must be at most {LONGEST} (longer tables would pass the memory of most machines), got {n}")
     bins = n // 2 + 1
     lead, trail = shape[:axis], shape[axis + 1 : -1]
     if onesided and inverse:
@@ -178,6 +181,8 @@ def stft_rule(
             f"{origin} must be at most the signal's length {length}, got {size} "
             "(frames are never padded: pad the signal)"
         )
+    if size > LONGEST:
+        raise ValueError(f"{origin} must be at most {LONGEST} (longer tables would pass the memory of most machines), got {size}")
     frames = (length - size) // frame_step + 1
     bins = size // 2 + 1 if onesided else size
     is_complex = rank == 3 and signal_shape[2] == 2

@@ -14,7 +14,6 @@ from fastspectral.kernels.conv_transpose import (
     conv_transpose_blocks_parallel,
     conv_transpose_direct,
     conv_transpose_direct_parallel,
-    pack_weights,
 )
 from fastspectral.ops._lines import narrow, wide
 from fastspectral.ops._shapes import ConvTransposeSpec, conv_transpose_spec
@@ -41,8 +40,8 @@ def conv_transpose(
     """Transposed convolution, as the ONNX operator ConvTranspose (opset 22; the same rules for 1 and 11).
 
     ``y[n, m, o] = b[m] + Σ_c Σ_i Σ_q x[n, c, i] · w[c, m, q]`` over all input positions i and taps q with
-    ``o = i · strides + q · dilations − begin`` along every spatial axis; c runs over the input channels of m's group, and
-    w's second axis counts the output channels inside the group.
+    ``o = i · strides + q · dilations − begin`` along every spatial axis; c runs over the input channels of m's group,
+    and w's second axis counts the output channels inside the group.
 
     Parameters
     ----------
@@ -53,8 +52,9 @@ def conv_transpose(
     b : array_like, same dtype, shape (out_channels,), optional
         Bias.  Outputs that no tap reaches hold the bias alone.
     auto_pad : {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}
-        NOTSET: `pads` are used.  SAME_UPPER, SAME_LOWER: the output has ``size * strides``; an odd crop takes one more from
-        the end (UPPER) or the beginning (LOWER), and what is missing is appended at the end.  VALID: nothing is cropped.
+        NOTSET: `pads` are used.  SAME_UPPER, SAME_LOWER: the output has ``size * strides``; an odd crop takes one more
+        from the end (UPPER) or the beginning (LOWER), and what is missing is appended at the end.  VALID: nothing is
+        cropped.
     dilations, strides : sequence of int > 0, one for each spatial axis, optional
         Distance of taps, and of inputs, in the output.  Default: 1.
     group : int > 0
@@ -76,13 +76,16 @@ def conv_transpose(
     Returns
     -------
     ndarray, shape (batch, out_channels, out_size, ...)
-        In the dtype of `x`; ``out_size = strides · (size − 1) + dilations · (taps − 1) + 1 + output_padding − pads``.  Half
-        precisions are summed in float32 and rounded once.  The result is the same in every bit for any number of workers.
+        In the dtype of `x`.  With `pads`,
+        ``out_size = strides · (size − 1) + dilations · (taps − 1) + 1 + output_padding − begin − end``.
+        Half precisions are summed in float32 and rounded once.  The result is the same in every bit for any number of
+        workers.
 
     Raises
     ------
     ValueError
-        If shapes or attributes do not fit together or the output would be empty along a spatial axis; if `out` does not fit.
+        If shapes or attributes do not fit together or the output would be empty along a spatial axis; if `out` does
+        not fit.
     TypeError
         If x, w and b are not of one dtype among the four, or an argument is of another kind.
 
@@ -93,8 +96,9 @@ def conv_transpose(
 
     Notes
     -----
-    Every output is one sum over the taps and inputs that meet there: no zeros are added in, so NaN and infinity reach
-    exactly the outputs that the definition gives them.  Nothing of the size of a column matrix is formed.
+    Every output is one sum over the taps and inputs that meet there, in a fixed order, and is written once.  NaN and
+    infinity reach exactly the outputs that the definition gives them; weights that are not finite take a slow path.
+    Beside the result and one copy of the weights it takes about 4 MiB for each thread.
 
     See Also
     --------
@@ -133,17 +137,26 @@ def conv_transpose(
     if y.size:
         target = wide(y)
         kernel_bias = None if bias is None else np.ascontiguousarray(wide(bias))
-        run(plan_of(spec, 8 * target.itemsize), np.ascontiguousarray(wide(x)), np.ascontiguousarray(wide(w)), kernel_bias, target, workers)
+        run(
+            plan_of(spec, 8 * target.itemsize),
+            np.ascontiguousarray(wide(x)),
+            np.ascontiguousarray(wide(w)),
+            kernel_bias,
+            target,
+            workers,
+        )
         narrow(target, y)
     return deliver(y, out)
 
 
 @lru_cache(maxsize=256)
 def plan_of(spec: ConvTransposeSpec, bits: int) -> ConvTransposePlan:
-    """The plan of a spec."""
+    """Plan what a spec asks for."""
     axes = zip(spec.input, spec.kernel, spec.strides, spec.dilations, spec.begins, spec.output, strict=True)
     channels, out_channels = spec.in_channels // spec.group, spec.out_channels // spec.group
-    return conv_transpose_plan(spec.batch, spec.group, channels, out_channels, tuple([Axis(*axis) for axis in axes]), bits)
+    return conv_transpose_plan(
+        spec.batch, spec.group, channels, out_channels, tuple([Axis(*axis) for axis in axes]), bits
+    )
 
 
 def run(
@@ -156,18 +169,14 @@ def run(
 ) -> None:
     """Fill `y`; all arrays are C-contiguous and of one dtype, float32 or float64."""
     threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD)
+    source, weights, target = x.reshape(-1), w.reshape(-1), y.reshape(-1)
+    bias = np.empty(0, y.dtype) if b is None else b
     if plan.tile_rows:
-        packed = np.empty(plan.packed + 1, y.dtype)
-        bits = f"i{y.itemsize}"
-        largest = 0x7F800000 if y.itemsize == 4 else 0x7FF0000000000000
-        finite = pack_weights(w.reshape(-1).view(bits), packed.view(bits), plan.taps, plan.geometry, plan.tile_rows, largest)
-        if finite:
-            scratch = np.empty((threads, plan.scratch_words), np.int64)
-            kernel = conv_transpose_blocks if threads == 1 else conv_transpose_blocks_parallel
-            kernel(x.ctypes.data, packed.ctypes.data, 0 if b is None else b.ctypes.data, y.ctypes.data, plan.geometry, scratch)
+        packed, scratch = np.empty(plan.packed, y.dtype), np.empty((threads, plan.scratch_words), np.int64)
+        kernel = conv_transpose_blocks if threads == 1 else conv_transpose_blocks_parallel
+        if kernel(source, weights, packed, bias, target, plan.geometry, scratch):
             return
-    flat = (x.reshape(-1), w.reshape(-1), np.zeros(y.shape[1], y.dtype) if b is None else b, y.reshape(-1), plan.geometry)
     if threads == 1:
-        conv_transpose_direct(*flat)
+        conv_transpose_direct(source, weights, bias, target, plan.geometry)
     else:
-        conv_transpose_direct_parallel(*flat, threads)
+        conv_transpose_direct_parallel(source, weights, bias, target, plan.geometry, threads)

@@ -1,0 +1,173 @@
+"""The kernels of conv_transpose and the plans that drive them: choices, tables, scratch, and two ways to one result."""
+
+from math import prod
+
+import numpy as np
+import pytest
+
+import oracles
+from accuracy import assert_accurate
+from fastspectral.conv_plans import TILES, Axis, Choice, choose, conv_transpose_plan, cost, count_of, phase_groups
+from fastspectral.kernels import conv_transpose as kernels
+
+AXES = [
+    Axis(size=9, kernel=4, stride=2, dilation=1, begin=1, output=18),
+    Axis(size=9, kernel=3, stride=2, dilation=1, begin=1, output=17),
+    Axis(size=5, kernel=4, stride=4, dilation=6, begin=3, output=30),
+    Axis(size=6, kernel=2, stride=5, dilation=1, begin=0, output=27),
+    Axis(size=3, kernel=3, stride=1, dilation=7, begin=4, output=9),
+    Axis(size=4, kernel=7, stride=3, dilation=2, begin=5, output=2),
+    Axis(size=0, kernel=4, stride=2, dilation=1, begin=0, output=2),
+]
+
+
+@pytest.mark.parametrize("axis", AXES, ids=str)
+def test_phases_meet_the_taps_of_the_definition(axis):
+    for shift in {0, axis.begin % axis.stride}:
+        met = {}
+        for group in phase_groups(axis, shift):
+            for phase, taps in zip(group.phases, group.taps, strict=True):
+                for j in range(count_of(axis, shift)):
+                    o = j * axis.stride + phase - shift
+                    pairs = {(j + offset, tap) for offset, tap in zip(group.offsets, taps, strict=True)}
+                    if 0 <= o < axis.output:
+                        assert o not in met, "an output belongs to two phases"
+                        met[o] = {(i, tap) for i, tap in pairs if 0 <= i < axis.size}
+        assert met == {
+            o: {
+                (i, q)
+                for i in range(axis.size)
+                for q in range(axis.kernel)
+                if i * axis.stride + q * axis.dilation == o + axis.begin
+            }
+            for o in range(axis.output)
+        }
+
+
+def test_choice_shares_offsets_where_channels_are_few():
+    axis = Axis(size=33, kernel=4, stride=2, dilation=1, begin=1, output=66)
+    assert choose(1, 64, 3, (axis, axis), 8, 16).shifts == (1, 1)  # one class of 12 rows
+    small = Axis(size=2, kernel=4, stride=2, dilation=1, begin=1, output=4)
+    assert choose(4, 512, 256, (small, small), 8, 16).shifts == (0, 0)  # 2 x 2 positions instead of 3 x 3
+
+
+def test_choice_is_the_cheapest():
+    axes = (Axis(size=20, kernel=4, stride=2, dilation=1, begin=1, output=40),)
+    best = choose(2, 30, 50, axes, 8, 16)
+    costs = {
+        Choice((shift,), *tile): cost(2, 30, 50, axes, 8, Choice((shift,), *tile))
+        for shift in (0, 1)
+        for tile in TILES[16]
+    }
+    assert costs[best] == min(costs.values()) < max(costs.values())
+
+
+@pytest.mark.parametrize("count", TILES, ids=lambda count: f"{count} registers")
+def test_tiles_fit_in_the_registers(count):
+    assert all(rows * vectors + vectors + 1 <= count for rows, vectors in TILES[count])
+
+
+def problem(rng, images, groups, channels, out_channels, axes, dtype):
+    """x, w and b."""
+    x = rng.standard_normal((images, groups * channels, *[axis.size for axis in axes])).astype(dtype)
+    w = rng.standard_normal((groups * channels, out_channels, *[axis.kernel for axis in axes])).astype(dtype)
+    return x, w, rng.standard_normal(groups * out_channels).astype(dtype)
+
+
+def definition(x, w, b, groups, axes):
+    """Give the result of the oracle."""
+    ends = [
+        axis.stride * (axis.size - 1) + axis.dilation * (axis.kernel - 1) + 1 - axis.begin - axis.output
+        for axis in axes
+    ]
+    return oracles.conv_transpose(
+        x,
+        w,
+        b,
+        strides=[axis.stride for axis in axes],
+        dilations=[axis.dilation for axis in axes],
+        pads=[axis.begin for axis in axes] + ends,
+        group=groups,
+    )
+
+
+def by_blocks(x, w, b, groups, axes, workers=1):
+    """Give the result of the blocks, out of scratch and packed weights full of NaN."""
+    channels, out_channels = w.shape[0] // groups, w.shape[1]
+    plan = conv_transpose_plan(len(x), groups, channels, out_channels, axes, 8 * x.itemsize)
+    y = np.full((len(x), groups * out_channels, *[axis.output for axis in axes]), np.nan, x.dtype)
+    packed = np.full(plan.packed, np.nan, x.dtype)
+    scratch = np.full((workers, plan.scratch_words), -1, np.int64)  # NaN, read as floats
+    arguments = (x.reshape(-1), w.reshape(-1), packed, b, y.reshape(-1), plan.geometry, scratch)
+    kernel = kernels.conv_transpose_blocks if workers == 1 else kernels.conv_transpose_blocks_parallel
+    return kernel(*arguments), y
+
+
+PROBLEMS = {
+    "packed apart": (3, 2, 5, 7, (AXES[0], AXES[1])),
+    "packed in batches": (2, 1, 150, 130, (AXES[0], AXES[0])),
+    "depthwise": (2, 37, 1, 1, (AXES[1], AXES[0])),
+    "phases without taps": (2, 1, 3, 4, (AXES[2],)),
+    "holes": (1, 2, 3, 4, (AXES[3],)),
+    "cropped to two": (1, 1, 2, 3, (AXES[5], AXES[4])),
+    "stored by transposes": (
+        2,
+        1,
+        6,
+        3,
+        (AXES[1], Axis(size=40, kernel=16, stride=8, dilation=1, begin=4, output=320)),
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_blocks_and_direct_loop_match_the_definition(name, dtype, rng):
+    images, groups, channels, out_channels, axes = PROBLEMS[name]
+    x, w, b = problem(rng, images, groups, channels, out_channels, axes, dtype)
+    exact = definition(x, w, b, groups, axes)
+    terms = channels * prod(axis.kernel for axis in axes) + 1
+    for workers in (1, 2):
+        done, y = by_blocks(x, w, b, groups, axes, workers)
+        assert done
+        assert_accurate(y, exact, terms)
+        plan = conv_transpose_plan(images, groups, channels, out_channels, axes, 8 * x.itemsize)
+        direct = np.full_like(y, np.nan)
+        flat = (x.reshape(-1), w.reshape(-1), b, direct.reshape(-1), plan.geometry)
+        if workers == 1:
+            kernels.conv_transpose_direct(*flat)
+        else:
+            kernels.conv_transpose_direct_parallel(*flat, workers)
+        assert_accurate(direct, exact, terms)
+
+
+def test_both_ways_to_pack_are_reached():
+    apart = {
+        name: bool(conv_transpose_plan(images, groups, channels, out_channels, axes, 32).packed)
+        for name, (images, groups, channels, out_channels, axes) in PROBLEMS.items()
+    }
+    assert apart["packed apart"]
+    assert not apart["packed in batches"]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_blocks_refuse_weights_that_are_not_finite(value, rng):
+    images, groups, channels, out_channels, axes = PROBLEMS["packed apart"]
+    x, w, b = problem(rng, images, groups, channels, out_channels, axes, np.float32)
+    for place in (0, w.size // 2, w.size - 1):
+        bad = w.copy()
+        bad.flat[place] = value
+        done, y = by_blocks(x, bad, b, groups, axes)
+        assert not done
+        assert np.isnan(y).all(), "something was written"
+
+
+def test_scratch_stays_within_four_mebibytes_and_one_tile():
+    for images, channels, out_channels, axis in (
+        (16, 512, 256, Axis(4, 4, 2, 1, 1, 8)),
+        (1, 256, 64, Axis(64, 2, 2, 1, 0, 128)),
+        (1, 64, 64, Axis(2000, 3, 1, 1, 1, 2000)),
+        (64, 1, 1, Axis(100, 3, 2, 1, 1, 199)),
+    ):
+        plan = conv_transpose_plan(images, 1, channels, out_channels, (axis, axis), 32)
+        assert 8 * plan.scratch_words <= 4 << 20

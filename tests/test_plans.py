@@ -1,0 +1,93 @@
+"""Recipes, programs and the plans that users hold."""
+
+import math
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from fastspectral import dft, fft_plan
+from fastspectral.recipes import LONGEST, RADICES, choose_group, line_passes, passes, prime_factors, recipe
+
+
+@pytest.mark.parametrize("registers", [16, 32])
+def test_factors_multiply_to_the_length(registers):
+    for n in range(1, 600):
+        cost, factors = passes(n, registers)
+        if math.isfinite(cost):
+            assert math.prod(factors) == n
+            assert all(factor in RADICES or factor in prime_factors(n) for factor in factors)
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8, 16])
+def test_a_line_starts_with_the_lanes_and_leaves_groups_for_them(lanes):
+    for n in range(1, 3000):
+        cost, factors = line_passes(n, lanes, 32)
+        if math.isfinite(cost):
+            assert factors[0] == lanes
+            assert math.prod(factors) == n
+            assert n // lanes >= lanes
+        elif n % lanes == 0 and n >= lanes * lanes:
+            assert max(prime_factors(n)) > 127
+
+
+def test_large_primes_become_convolutions_that_are_long_enough():
+    for n in (131, 257, 1009, 2 * 251, 10007, 450001, 1030703):
+        for lanes in (1, 4, 16):
+            how = recipe(n, lanes, 16)
+            assert how.padded >= 2 * n - 1
+            assert max(prime_factors(how.padded)) <= 5
+
+
+def test_groups_follow_the_work():
+    assert choose_group(400, 1, 8, 16, 4, dense=True).line
+    assert not choose_group(15, 1000, 8, 16, 4, dense=True).line
+    assert not choose_group(400, 1000, 8, 16, 4, dense=False).line
+    assert choose_group(1009, 1, 8, 16, 4, dense=True) == (True, 8)
+
+
+def test_a_plan_shows_how_it_works():
+    assert "complex, one line: 400 = " in str(fft_plan(400, np.float32))
+    assert "convolution of 2048 points" in str(fft_plan(1009, np.float64))
+    assert str(fft_plan(1, np.float64)).count("copy") == 6
+
+
+def test_plans_are_cached_and_rebuilt_by_pickle():
+    plan = fft_plan(100, np.complex64)
+    assert fft_plan(100, np.float32) is plan
+    assert pickle.loads(pickle.dumps(plan)) is plan
+    code = "import pickle, sys; plan = pickle.loads(sys.stdin.buffer.read()); print(plan.n, plan.one.dtype)"
+    run = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(plan), capture_output=True, check=True)
+    assert run.stdout.split() == [b"100", b"float32"]
+
+
+@pytest.mark.parametrize("n", [0, -1, LONGEST + 1, 2**62])
+def test_refuses_lengths(n):
+    with pytest.raises(ValueError, match="n must be at least 1 and at most"):
+        fft_plan(n, np.float32)
+
+
+def test_refuses_other_types():
+    with pytest.raises(TypeError, match="dtype must be float32"):
+        fft_plan(8, np.float16)
+    with pytest.raises(TypeError):
+        fft_plan(8.0, np.float32)
+
+
+def test_a_new_length_compiles_nothing(rng):
+    from fastspectral import _jit
+
+    for n in (16, 60, 64, 400, 1009):
+        dft(rng.standard_normal((20, n, 2)).astype(np.float32))
+    before = len(_jit._callbacks)
+    for n in (32 * 25, 480, 1013):
+        dft(rng.standard_normal((20, n, 2)).astype(np.float32))
+    # radices of the new lengths may be new; the same kernels with other tables are not
+    radices = {key[1][0].codelet for key in list(_jit._callbacks)[before:]}
+    assert radices <= {2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16}
+    after = len(_jit._callbacks)
+    for n in (32 * 25, 480, 1013):
+        dft(rng.standard_normal((20, n, 2)).astype(np.float32))
+    assert len(_jit._callbacks) == after
