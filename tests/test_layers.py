@@ -27,7 +27,7 @@ def imported(node):
 
 @pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
 def test_kernels_import_little_and_never_raise(path):
-    allowed = {"math", "typing", "numpy", "collections.abc", "fastspectral._jit"}
+    allowed = {"math", "typing", "numpy", "numpy.typing", "collections.abc", "fastspectral._jit"}
     modules = {name for name in imported(tree(path)) if not name.startswith("fastspectral.kernels")}
     assert modules <= allowed
     assert not [node for node in ast.walk(tree(path)) if isinstance(node, (ast.Raise, ast.Try))]
@@ -41,7 +41,9 @@ def test_numba_is_decorated_in_one_place():
             if isinstance(node, ast.ImportFrom) and node.module == "numba":
                 assert not {alias.name for alias in node.names} & {"njit", "jit", "cfunc", "vectorize", "guvectorize", "prange"}, path
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                assert node.func.id not in ("njit", "exec", "eval"), f"{path}: nothing is jitted twice or made of text"
+                assert node.func.id not in ("exec", "eval"), f"{path}: nothing is made of text"
+                # njit(parallel=True) decorates; njit(function) would build a second code under the cache entry of the first
+                assert node.func.id != "njit" or not node.args, f"{path}: nothing is jitted twice"
 
 
 def test_only_two_files_speak_llvm():

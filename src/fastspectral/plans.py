@@ -303,7 +303,7 @@ def line_transform(
     geometry[layout.POINT_LANES] = group.lanes if group.line else 1
     geometry[layout.FILL : layout.PLANE_BYTES + 1] = shape.fill, stored or shape.stored, inverse, plane_bytes
     scale = reciprocal(1 if not inverse else shape.length if name == "rezip" else n, bits)
-    geometry[layout.PROGRAM :] = planned.steps.ctypes.data, len(planned.steps), executor_address(), scale.ctypes.data
+    geometry[layout.PROGRAM : layout.SCALE + 1] = planned.steps.ctypes.data, len(planned.steps), executor_address(), scale.ctypes.data
     return LineTransform(geometry, scratch_words(plane_bytes, group.lanes), lines * n, planned, scale)
 
 
