@@ -1,6 +1,6 @@
 """Fourier transforms inside your own compiled loop: the loudest frequency of every frame, with nothing allocated in the loop.
 
-    python examples/own_njit.py
+python examples/own_njit.py
 """
 
 import numpy as np

@@ -55,7 +55,9 @@ def check(n, dtype, rng, lines):
         assert ours.dtype == theirs.dtype, name
         bound = max(1.5 * relative(theirs, want), 0.6 * EPS[dtype] * math.sqrt(math.log2(max(n, 2))))
         error = relative(ours, want)
-        assert error <= bound, f"{name} of {n} points, {lines} lines: {error / EPS[dtype]:.2f} eps, allowed {bound / EPS[dtype]:.2f}"
+        assert error <= bound, (
+            f"{name} of {n} points, {lines} lines: {error / EPS[dtype]:.2f} eps, allowed {bound / EPS[dtype]:.2f}"
+        )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

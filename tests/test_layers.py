@@ -10,7 +10,11 @@ import pytest
 import fastspectral
 
 PACKAGE = Path(fastspectral.__file__).parent
-KERNELS = [path for path in sorted((PACKAGE / "kernels").glob("*.py")) if path.name not in ("__init__.py", "lanes.py", "tiles.py")]
+KERNELS = [
+    path
+    for path in sorted((PACKAGE / "kernels").glob("*.py"))
+    if path.name not in ("__init__.py", "lanes.py", "tiles.py")
+]
 
 
 def tree(path):
@@ -39,7 +43,14 @@ def test_numba_is_decorated_in_one_place():
             continue
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.ImportFrom) and node.module == "numba":
-                assert not {alias.name for alias in node.names} & {"njit", "jit", "cfunc", "vectorize", "guvectorize", "prange"}, path
+                assert not {alias.name for alias in node.names} & {
+                    "njit",
+                    "jit",
+                    "cfunc",
+                    "vectorize",
+                    "guvectorize",
+                    "prange",
+                }, path
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id not in ("exec", "eval"), f"{path}: nothing is made of text"
                 # njit(parallel=True) decorates; njit(function) would build a second code under the cache entry of the first
@@ -47,7 +58,9 @@ def test_numba_is_decorated_in_one_place():
 
 
 def test_only_two_files_speak_llvm():
-    speakers = {path.name for path in PACKAGE.rglob("*.py") if any(name.startswith("llvmlite") for name in imported(tree(path)))}
+    speakers = {
+        path.name for path in PACKAGE.rglob("*.py") if any(name.startswith("llvmlite") for name in imported(tree(path)))
+    }
     assert speakers <= {"lanes.py", "tiles.py"}
 
 
@@ -56,7 +69,11 @@ def test_every_function_and_module_is_described():
         module = tree(path)
         assert ast.get_docstring(module), path
         for node in module.body:
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_") and path.parent.name == "kernels":
+            if (
+                isinstance(node, (ast.FunctionDef, ast.ClassDef))
+                and not node.name.startswith("_")
+                and path.parent.name == "kernels"
+            ):
                 if path.name in ("lanes.py", "tiles.py") and node.name.startswith("emit"):
                     continue
                 assert ast.get_docstring(node) or len(node.body) <= 2, f"{path.name}: {node.name}"
@@ -72,5 +89,11 @@ def test_import_loads_no_heavy_package():
 
 
 def test_import_layers_hold():
-    run = subprocess.run([Path(sys.executable).parent / "lint-imports"], cwd=PACKAGE.parents[1], capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [Path(sys.executable).parent / "lint-imports"],
+        cwd=PACKAGE.parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert run.returncode == 0, run.stdout

@@ -83,7 +83,7 @@ def njit(function: Any = None, *, parallel: bool = False) -> Any:
     return dispatcher
 
 
-_callbacks: dict[tuple[Callable[..., Any], Any], Any] = {}
+_callbacks: dict[tuple[Callable[..., Any], Any], CFunc] = {}
 
 
 def compiled_address(function: Callable[..., None], *types: Any) -> int:
@@ -98,5 +98,4 @@ def compiled_address(function: Callable[..., None], *types: Any) -> int:
         _attach_cache(callback, function)
         callback.compile()
         _callbacks[key] = callback
-    address: int = callback.address
-    return address
+    return int(callback.address)

@@ -88,14 +88,18 @@ class ProgramBuilder:
         steps[:, [layout.TABLE, layout.ROOTS]] += tables.ctypes.data
         return Program(steps, tables, points)
 
-    def step(self, kernel: Callable[..., None], *arguments: int, codelet: int | str = 0, view: int = 0, moves: bool = True) -> None:
+    def step(
+        self, kernel: Callable[..., None], *arguments: int, codelet: int | str = 0, view: int = 0, moves: bool = True
+    ) -> None:
         """Append a step; `arguments` from column TABLE on."""
         target = self.buffer ^ moves
         row = [step_address(kernel, self.bits, self.group.lanes, codelet), view, self.buffer, target, *arguments]
         self.rows.append(row + [0] * (layout.PROGRAM_COLUMNS - len(row)))
         self.buffer = target
 
-    def layout_step(self, name: str, *arguments: int, codelet: int | str = 0, view: int = 0, moves: bool = True) -> None:
+    def layout_step(
+        self, name: str, *arguments: int, codelet: int | str = 0, view: int = 0, moves: bool = True
+    ) -> None:
         """Append the step `name`_line or `name`_lanes, whichever the group needs."""
         module = real if hasattr(real, f"{name}_line") else bluestein
         kernel = getattr(module, f"{name}_{'line' if self.group.line else 'lanes'}")
@@ -125,18 +129,30 @@ class ProgramBuilder:
             turns = np.outer(np.arange(groups), np.arange(1, radix)) % (radix * groups)
             if number == 0 and self.group.line and self.group.lanes > 1:
                 w = roots_of_one(turns, radix * groups).T
-                self.step(mixed_radix.first_pass, self.table(np.stack([w.real, w.imag], 1)), groups, codelet=radix, view=view)
+                self.step(
+                    mixed_radix.first_pass, self.table(np.stack([w.real, w.imag], 1)), groups, codelet=radix, view=view
+                )
             else:
                 span = done * self.point_bytes
                 if radix not in RADICES:
                     w = roots_of_one(turns, radix * groups)
                     half = np.arange(1, radix // 2 + 1)
                     roots = roots_of_one(np.outer(half, half) % radix, radix)
-                    tables = self.table(np.stack([w.real, w.imag], -1)), self.table(np.stack([roots.real, -roots.imag], -1))
+                    tables = (
+                        self.table(np.stack([w.real, w.imag], -1)),
+                        self.table(np.stack([roots.real, -roots.imag], -1)),
+                    )
                     self.step(mixed_radix.prime_pass, tables[0], groups, span, radix, tables[1], view=view)
                 elif groups > 1:
                     w = roots_of_one(turns, radix * groups)
-                    self.step(mixed_radix.middle_pass, self.table(np.stack([w.real, w.imag], -1)), groups, span, codelet=radix, view=view)
+                    self.step(
+                        mixed_radix.middle_pass,
+                        self.table(np.stack([w.real, w.imag], -1)),
+                        groups,
+                        span,
+                        codelet=radix,
+                        view=view,
+                    )
                 else:
                     self.step(mixed_radix.last_pass, 0, groups, span, codelet=radix, view=view)
             done *= radix
@@ -160,8 +176,6 @@ class ProgramBuilder:
         """Table of exp(−2πi k/n) / 2 for k = 0..n/4."""
         w = roots_of_one(np.arange(n // 4 + 1), n) / 2
         return self.table(w.real, w.imag)
-
-
 
 
 class Shape(NamedTuple):
@@ -268,7 +282,15 @@ def reciprocal(n: int, bits: int) -> npt.NDArray[Any]:
 
 @lru_cache(maxsize=256)
 def line_transform(
-    kind: Kind, n: int, keep: int, inverse: bool, bits: int, source: Lines, target: Lines, windowed: bool = False, stored: int = 0
+    kind: Kind,
+    n: int,
+    keep: int,
+    inverse: bool,
+    bits: int,
+    source: Lines,
+    target: Lines,
+    windowed: bool = False,
+    stored: int = 0,
 ) -> LineTransform:
     """Plan a transform of all lines of `source` into those of `target`.
 
@@ -297,13 +319,28 @@ def line_transform(
     geometry[layout.STORE] = rim_address(store, "store", bits, group.lanes)
     geometry[layout.STORE_RAGGED] = rim_address(store_ragged, "store", bits, group.lanes)
     geometry[layout.OUTER : layout.LANES + 1] = source.outer, source.inner, run, 1 if group.line else group.lanes
-    geometry[layout.SOURCE_OUTER_BYTES : layout.SOURCE_PART_BYTES + 1] = source.outer_bytes, source.inner_bytes, source_step, source_part
-    geometry[layout.TARGET_OUTER_BYTES : layout.TARGET_PART_BYTES + 1] = target.outer_bytes, target.inner_bytes, target_step, target_part
+    geometry[layout.SOURCE_OUTER_BYTES : layout.SOURCE_PART_BYTES + 1] = (
+        source.outer_bytes,
+        source.inner_bytes,
+        source_step,
+        source_part,
+    )
+    geometry[layout.TARGET_OUTER_BYTES : layout.TARGET_PART_BYTES + 1] = (
+        target.outer_bytes,
+        target.inner_bytes,
+        target_step,
+        target_part,
+    )
     geometry[layout.KEEP] = 2 * keep if shape.source == "pairs" else keep
     geometry[layout.POINT_LANES] = group.lanes if group.line else 1
     geometry[layout.FILL : layout.PLANE_BYTES + 1] = shape.fill, stored or shape.stored, inverse, plane_bytes
     scale = reciprocal(1 if not inverse else shape.length if name == "rezip" else n, bits)
-    geometry[layout.PROGRAM : layout.SCALE + 1] = planned.steps.ctypes.data, len(planned.steps), executor_address(), scale.ctypes.data
+    geometry[layout.PROGRAM : layout.SCALE + 1] = (
+        planned.steps.ctypes.data,
+        len(planned.steps),
+        executor_address(),
+        scale.ctypes.data,
+    )
     return LineTransform(geometry, scratch_words(plane_bytes, group.lanes), lines * n, planned, scale)
 
 
@@ -314,7 +351,9 @@ class FFTPlan(NamedTuple):
     """
 
     n: int
-    geometries: npt.NDArray[np.int64]  # complex, one-sided, inverse one-sided, for one line and for many: (6, GEOMETRY_SIZE)
+    geometries: npt.NDArray[
+        np.int64
+    ]  # complex, one-sided, inverse one-sided, for one line and for many: (6, GEOMETRY_SIZE)
     scratch_words: int
     one: npt.NDArray[Any]  # the number 1 in the precision of the plan
 

@@ -83,7 +83,7 @@ def passes(n: int, registers: int) -> tuple[float, tuple[int, ...]]:
     if n == 1:
         return 0.0, ()
     candidates = [radix for radix in RADICES if n % radix == 0] or [prime_factors(n)[0]]
-    best = (math.inf, ())
+    best: tuple[float, tuple[int, ...]] = (math.inf, ())
     for radix in candidates:
         cost, rest = passes(n // radix, registers)
         best = min(best, (cost + pass_cost(radix, registers), tuple(sorted((radix, *rest)))))
@@ -109,7 +109,11 @@ def recipe(n: int, lanes: int, registers: int) -> Recipe:
         return direct
     shortest = 2 * n - 1
     padded_lengths = [odd << max(math.ceil(math.log2(shortest / odd)), 2 * (lanes.bit_length() - 1)) for odd in (1, 5)]
-    costs = [((2 * line_passes(m, lanes, registers)[0] + PRODUCT) * m / n + 2 * PRODUCT, m) for m in padded_lengths if m >= shortest]
+    costs = [
+        ((2 * line_passes(m, lanes, registers)[0] + PRODUCT) * m / n + 2 * PRODUCT, m)
+        for m in padded_lengths
+        if m >= shortest
+    ]
     cost, padded = min(costs)
     return direct if direct.cost <= CONVOLUTION * cost else Recipe((), padded, CONVOLUTION * cost)
 

@@ -1,15 +1,25 @@
 """Codelets interpreted by NumPy, and by an operation counter."""
 
 import numpy as np
-import oracles
 import pytest
 
+import oracles
 from fastspectral.kernels.codelets import CODELETS, Split
 from fastspectral.kernels.roots import roots_of_one
 
 RADICES = sorted(key for key in CODELETS if isinstance(key, int))
 # Additions and multiplications; those of 2, 4, 8 and 16 are the textbook's least.
-OPERATIONS = {2: (4, 0), 3: (12, 4), 4: (16, 0), 5: (32, 16), 7: (60, 36), 8: (52, 4), 11: (140, 100), 13: (192, 144), 16: (144, 24)}
+OPERATIONS = {
+    2: (4, 0),
+    3: (12, 4),
+    4: (16, 0),
+    5: (32, 16),
+    7: (60, 36),
+    8: (52, 4),
+    11: (140, 100),
+    13: (192, 144),
+    16: (144, 24),
+}
 
 
 def split(z):

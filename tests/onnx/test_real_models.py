@@ -6,11 +6,11 @@ import wave
 from pathlib import Path
 
 import numpy as np
-import onnx_models as oracle
 import onnxruntime
 import pytest
 
 import fastspectral
+import onnx_models as oracle
 from fastspectral.onnx import InferenceSession
 
 pytestmark = pytest.mark.models

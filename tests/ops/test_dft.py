@@ -2,15 +2,49 @@
 
 import ml_dtypes
 import numpy as np
-import oracles
 import pytest
-from accuracy import assert_accurate
 from hypothesis import given
 from hypothesis import strategies as st
 
+import oracles
+from accuracy import assert_accurate
 from fastspectral import dft
 
-LENGTHS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 17, 25, 27, 31, 32, 49, 64, 97, 100, 120, 127, 128, 251, 256, 320, 400, 441, 509, 512]
+LENGTHS = [
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    9,
+    11,
+    12,
+    13,
+    15,
+    16,
+    17,
+    25,
+    27,
+    31,
+    32,
+    49,
+    64,
+    97,
+    100,
+    120,
+    127,
+    128,
+    251,
+    256,
+    320,
+    400,
+    441,
+    509,
+    512,
+]
 DTYPES = [np.float32, np.float64]
 HALVES = [np.float16, ml_dtypes.bfloat16]
 KINDS = {
@@ -44,7 +78,16 @@ def test_matches_the_definition(lines, kind, dtype, rng):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    ("shape", "axis"), [((6, 5), 0), ((17, 30), 0), ((2, 30, 16), 1), ((3, 31, 20), 1), ((2, 8, 3, 5), 1), ((2, 9, 3, 5), 2), ((40, 3), 0)]
+    ("shape", "axis"),
+    [
+        ((6, 5), 0),
+        ((17, 30), 0),
+        ((2, 30, 16), 1),
+        ((3, 31, 20), 1),
+        ((2, 8, 3, 5), 1),
+        ((2, 9, 3, 5), 2),
+        ((40, 3), 0),
+    ],
 )
 def test_any_axis(shape, axis, kind, dtype, rng):
     parts, options = KINDS[kind]

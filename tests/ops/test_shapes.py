@@ -4,12 +4,12 @@ import itertools
 import warnings
 
 import numpy as np
-import pytest
-
 import onnx
+import pytest
+from onnx import helper
+
 from fastspectral.ops._shapes import conv_transpose_spec, dft_spec, stft_spec
 from fastspectral.ops.shapes import conv_transpose_shape, dft_shape, stft_shape
-from onnx import helper
 
 
 def inferred(op, opset, inputs, **attributes):

@@ -2,10 +2,10 @@
 
 import ml_dtypes
 import numpy as np
-import oracles
 import pytest
-from accuracy import assert_accurate
 
+import oracles
+from accuracy import assert_accurate
 from fastspectral import dft, hann_window, stft
 
 
@@ -18,7 +18,17 @@ def signal(rng, shape, dtype=np.float32):
 @pytest.mark.parametrize("parts", [0, 1, 2])
 @pytest.mark.parametrize("windowed", [True, False])
 def test_matches_the_definition(windowed, parts, onesided, dtype, rng):
-    for length, frame, step in [(40, 16, 4), (41, 15, 7), (300, 64, 16), (100, 100, 1), (1000, 400, 160), (97, 31, 5), (600, 251, 100), (9, 1, 2), (20, 2, 3)]:
+    for length, frame, step in [
+        (40, 16, 4),
+        (41, 15, 7),
+        (300, 64, 16),
+        (100, 100, 1),
+        (1000, 400, 160),
+        (97, 31, 5),
+        (600, 251, 100),
+        (9, 1, 2),
+        (20, 2, 3),
+    ]:
         x = signal(rng, (3, length, parts) if parts else (3, length), dtype)
         window = signal(rng, frame, dtype) if windowed else None
         y = stft(x, step, window, frame, onesided=onesided)
@@ -60,7 +70,9 @@ def test_any_memory(rng):
     np.testing.assert_array_equal(stft(x.astype(">f4"), 9, frame_length=30), want)
     real = np.ascontiguousarray(x[..., 0])
     np.testing.assert_array_equal(stft(x[..., 0], 9, frame_length=30), stft(real, 9, frame_length=30))
-    np.testing.assert_array_equal(stft(np.broadcast_to(real[0], (3, 120)), 9, frame_length=30)[2], stft(real, 9, frame_length=30)[0])
+    np.testing.assert_array_equal(
+        stft(np.broadcast_to(real[0], (3, 120)), 9, frame_length=30)[2], stft(real, 9, frame_length=30)[0]
+    )
 
 
 def test_out_and_workers(rng):

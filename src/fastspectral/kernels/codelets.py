@@ -131,6 +131,6 @@ def rezip(x: Split, mirrored: Split, half_root: Split) -> tuple[Split, ...]:
 
 
 CODELETS: dict[int | str, Codelet] = {"unzip": unzip, "rezip": rezip, 2: dft2, 4: dft4}
-CODELETS |= {prime: dft_prime for prime in (3, 5, 7, 11, 13)}
+CODELETS |= dict.fromkeys((3, 5, 7, 11, 13), dft_prime)
 for _rows, _columns in ((2, 3), (4, 2), (3, 3), (2, 5), (4, 3), (3, 5), (4, 4)):
     CODELETS[_rows * _columns] = compose(CODELETS[_rows], _rows, CODELETS[_columns], _columns)

@@ -239,27 +239,35 @@ def fill_panel(
             pieces[piece + PIECE_START], pieces[piece + PIECE_LOW], pieces[piece + PIECE_HIGH] = start, 0, 0
             pieces[piece + PIECE_SOURCE], pieces[piece + PIECE_KEPT] = 0, 0
             found += 1
+        # Full registers first, the others in their order behind: two loops without branches.
+        full, partial = 0, geometry[BLOCK] + ALIGNMENT
         first, last = memory, 0
         for number in range(found):
             piece = number * PIECE_COLUMNS
-            start = pieces[piece + PIECE_START]
-            pieces[piece + PIECE_START] = (start // width * (terms + 1) + k) * width + start % width
-            if pieces[piece + PIECE_LOW] < pieces[piece + PIECE_HIGH]:
-                first, last = min(first, pieces[piece + PIECE_SOURCE]), max(last, pieces[piece + PIECE_SOURCE])
+            start, source = pieces[piece + PIECE_START], pieces[piece + PIECE_SOURCE]
+            low, high, kept = pieces[piece + PIECE_LOW], pieces[piece + PIECE_HIGH], pieces[piece + PIECE_KEPT]
+            if high - low == vector:
+                piece, full = full * PIECE_COLUMNS, full + 1
             else:
-                pieces[piece + PIECE_SOURCE] = 0
-        # Whole registers may be read where none of them reaches out of the memory of x: everywhere but at its ends.
-        whole = first >= 0 and last + (groups * channels - 1) * geometry[PLANE] + vector <= memory
+                piece, partial = partial * PIECE_COLUMNS, partial + 1
+            pieces[piece + PIECE_START] = (start // width * (terms + 1) + k) * width + start % width
+            pieces[piece + PIECE_LOW], pieces[piece + PIECE_HIGH], pieces[piece + PIECE_KEPT] = low, high, kept
+            pieces[piece + PIECE_SOURCE] = source if low < high else 0
+            if low < high:
+                first, last = min(first, source), max(last, source)
         for c in range(groups * channels):
             plane = x + c * geometry[PLANE] * size
             row = panel + (c // channels * tiles * (terms + 1) + c % channels * offsets) * width * size
-            for number in range(found):
+            for number in range(full):
+                piece = number * PIECE_COLUMNS
+                source, target = plane + pieces[piece + PIECE_SOURCE] * size, row + pieces[piece + PIECE_START] * size
+                store(load(tile, source), target)
+            # A whole register may be read where it does not reach out of the memory of x: everywhere but at its ends.
+            whole = first + c * geometry[PLANE] >= 0 and last + c * geometry[PLANE] + vector <= memory
+            for number in range(geometry[BLOCK] + ALIGNMENT, partial):
                 piece = number * PIECE_COLUMNS
                 source, target = plane + pieces[piece + PIECE_SOURCE] * size, row + pieces[piece + PIECE_START] * size
                 low, high = pieces[piece + PIECE_LOW], pieces[piece + PIECE_HIGH]
-                if high - low == vector:
-                    store(load(tile, source), target)
-                    continue
                 kept = window(load(tile, target), 0, pieces[piece + PIECE_KEPT])
                 if whole:
                     store(merged(kept, window(load(tile, source), low, high)), target)
@@ -280,7 +288,8 @@ def store_line(
     target: int,
     stride: int,
     first: int,
-    out_size: int,
+    quotient: int,
+    rest: int,
     j: int,
     length: int,
     together: int,
@@ -288,16 +297,17 @@ def store_line(
 ) -> None:
     """Add the bias to a line of sums and store it.
 
-    Number k of row p goes to ``(j + k) stride + first + p``, where that lies in 0 … out_size − 1.
+    Number k of row p goes to ``(j + k) stride + first + p``, where that lies in the line.
 
-    sums: `together` rows, `step` bytes apart; target: the output line.
+    sums: `together` rows, `step` bytes apart; target: the output line, whose last place is first + quotient stride + rest,
+    0 <= rest < stride; -stride < first < stride.
     """
     size, vector, single = number_bytes(tile), lanes_of_register(tile), one_lane(tile)
     bias = load(single, b) if b else splat(single, 0.0)
     origin = target + (j * stride + first) * size
-    # Where all rows lie in the output; -(-a // s) is a / s rounded up.
-    low = max(0, -(first // stride) - j)
-    high = min(length, (out_size - first - together) // stride + 1 - j)
+    # Where all rows lie in the output.  Divisions would take longer than the stores of a short line.
+    low = 1 if first < 0 and j == 0 else 0
+    high = min(length, quotient + (1 if together - 1 <= rest else 0) - j)
     k = low
     if together == stride and (stride <= 2 or stride % vector == 0):
         biases = broadcast(tile, b) if b else splat(tile, 0.0)
@@ -314,9 +324,9 @@ def store_line(
                 store_pairs(even, odd, origin + 2 * k * size)
             k += vector
     for p in range(together):
-        start = min(low, max(0, -((first + p) // stride) - j))
-        end = min(length, (out_size - 1 - first - p) // stride + 1 - j)
-        for q in range(start, low):
+        start = 1 if first + p < 0 and j == 0 else 0
+        end = min(length, quotient + (1 if p <= rest else 0) - j)
+        for q in range(start, min(low, end)):
             store(load(single, sums + p * step + q * size) + bias, origin + (q * stride + p) * size)
         for q in range(k, end):
             store(load(single, sums + p * step + q * size) + bias, origin + (q * stride + p) * size)
@@ -345,6 +355,9 @@ def store_results(
         m = group * geometry[OUT_CHANNELS] + row // phases
         phase = geometry[here + PHASE_LIST] + row % phases * axes
         bias = b + m * size if b else 0
+        first = geometry[phase + axes - 1] - geometry[last + SHIFT]
+        quotient = (geometry[last + OUT_SIZE] - 1 - first) // stride
+        rest = geometry[last + OUT_SIZE] - 1 - first - quotient * stride
         for number in range(line_count):
             line = number * (LINE_J + axes)
             target, inside = (
@@ -361,7 +374,6 @@ def store_results(
                 inside = inside and 0 <= o < geometry[column + OUT_SIZE]
                 target += o * geometry[column + OUT_PITCH]
             if inside:
-                first = geometry[phase + axes - 1] - geometry[last + SHIFT]
                 source = sums + (row - begin) * step + lines[line + LINE_START] * size
                 j, length = lines[line + LINE_J + axes - 1], lines[line + LINE_LENGTH]
                 store_line(
@@ -371,7 +383,8 @@ def store_results(
                     y + target * size,
                     stride,
                     first,
-                    geometry[last + OUT_SIZE],
+                    quotient,
+                    rest,
                     j,
                     length,
                     together,

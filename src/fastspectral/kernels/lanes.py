@@ -113,7 +113,9 @@ class Lane:
         return Lane(self.builder, self.builder.fsub(self.value, other.value, flags=["contract"]))
 
     def __mul__(self, other: "Lane | float") -> "Lane":
-        value = other.value if isinstance(other, Lane) else ir.Constant(self.value.type, [other] * self.value.type.count)
+        value = (
+            other.value if isinstance(other, Lane) else ir.Constant(self.value.type, [other] * self.value.type.count)
+        )
         return Lane(self.builder, self.builder.fmul(self.value, value, flags=["contract"]))
 
     def __neg__(self) -> "Lane":
@@ -154,7 +156,9 @@ def emit_store(builder: Any, value: Any, address: Any) -> None:
 
 def emit_splat(builder: Any, scalar: Any, vector: Vector) -> Any:
     undefined = ir.Constant(vector.llvm, ir.Undefined)
-    return shuffled(builder, builder.insert_element(undefined, scalar, ir.Constant(I32, 0)), undefined, [0] * vector.lanes)
+    return shuffled(
+        builder, builder.insert_element(undefined, scalar, ir.Constant(I32, 0)), undefined, [0] * vector.lanes
+    )
 
 
 def emit_broadcast(builder: Any, address: Any, vector: Vector) -> Any:
@@ -186,7 +190,9 @@ def emit_transpose(builder: Any, rows: list[Any]) -> list[Any]:
         low = [k if not k & half else n + (k ^ half) for k in range(n)]
         high = [k | half if not k & half else n + k for k in range(n)]
         rows = [
-            shuffled(builder, rows[i], rows[i | half], low) if not i & half else shuffled(builder, rows[i ^ half], rows[i], high)
+            shuffled(builder, rows[i], rows[i | half], low)
+            if not i & half
+            else shuffled(builder, rows[i ^ half], rows[i], high)
             for i in range(n)
         ]
         half *= 2
@@ -286,13 +292,17 @@ def one_lane(typingctx: Any, variant: Any) -> Any:
 @intrinsic  # type: ignore[untyped-decorator]
 def load(typingctx: Any, variant: Any, address: Any) -> Any:
     """Register from consecutive numbers."""
-    return variant.vector(variant, address), lambda context, builder, sig, args: emit_load(builder, args[1], variant.vector)
+    return variant.vector(variant, address), lambda context, builder, sig, args: emit_load(
+        builder, args[1], variant.vector
+    )
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def broadcast(typingctx: Any, variant: Any, address: Any) -> Any:
     """Register with the one number at `address` in every lane."""
-    return variant.vector(variant, address), lambda context, builder, sig, args: emit_broadcast(builder, args[1], variant.vector)
+    return variant.vector(variant, address), lambda context, builder, sig, args: emit_broadcast(
+        builder, args[1], variant.vector
+    )
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -338,7 +348,9 @@ def broadcast_point(typingctx: Any, variant: Any, address: Any, distance: Any) -
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         addresses = args[1], builder.add(args[1], args[2])
-        return context.make_tuple(builder, sig.return_type, [emit_broadcast(builder, a, variant.vector) for a in addresses])
+        return context.make_tuple(
+            builder, sig.return_type, [emit_broadcast(builder, a, variant.vector) for a in addresses]
+        )
 
     return _pair(variant)(variant, address, distance), emit
 

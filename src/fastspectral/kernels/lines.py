@@ -3,8 +3,8 @@
 A group is loaded into the planes, goes through the steps of the program and is stored.  Groups do not depend on one another, and what is done to one does
 not depend on who does it: results are the same in every bit for any number of threads.
 
-Arguments: source, target, addresses of the caller's data; geometry, (GEOMETRY_SIZE,) int64, see `program.py`; scratch,
-(workers, scratch_words(…)) int64.
+Arguments: source, target, 1-D arrays that start where the caller's data start; geometry, (GEOMETRY_SIZE,) int64, see `program.py`; scratch,
+(workers, at least scratch_words(…)) int64.
 """
 
 from typing import Any
@@ -53,7 +53,7 @@ def scratch_words(plane_bytes: int, lanes: int) -> int:
 
 
 def transform_groups(source: int, target: int, geometry: Any, scratch: int, begin: int, end: int) -> None:
-    """Groups begin..end−1, with the scratch of one worker.  geometry: CPointer(int64); scratch: address."""
+    """Groups begin..end−1, with the scratch of one worker.  source, target, scratch: addresses; geometry: CPointer(int64)."""
     plane, width, inner, run = geometry[PLANE_BYTES], geometry[LANES], geometry[INNER], geometry[RUN]
     base = (scratch + 16 * width + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
     # A cache line more than two planes between the buffers: the same point of both must not fall on the same cache set.
@@ -89,24 +89,39 @@ def transform_groups(source: int, target: int, geometry: Any, scratch: int, begi
 @njit
 def groups_of(geometry: Any) -> int:
     """Number of groups."""
-    run = geometry[RUN]
-    return geometry[OUTER] * geometry[INNER] // run * ((run + geometry[LANES] - 1) // geometry[LANES])
+    run: int = geometry[RUN]
+    groups: int = geometry[OUTER] * geometry[INNER] // run * ((run + geometry[LANES] - 1) // geometry[LANES])
+    return groups
 
 
 @njit
-def transform_lines(source: int, target: int, geometry: Any, scratch: Any) -> None:
-    """All groups, one after another."""
-    arguments = (source, target, geometry.ctypes.data, scratch.ctypes.data, 0, groups_of(geometry))
-    call_address(geometry[EXECUTOR], arguments)
+def overlap(source: Any, target: Any) -> bool:
+    """Tell whether two dense arrays share memory without being the same."""
+    a, b = source.ctypes.data, target.ctypes.data
+    a_end, b_end = a + source.size * source.itemsize, b + target.size * target.itemsize
+    return a < b_end and b < a_end and not (a == b and a_end == b_end)
+
+
+@njit
+def transform_lines(source: Any, target: Any, geometry: Any, scratch: Any) -> bool:
+    """All groups, one after another.  Does nothing and gives False where source and target overlap."""
+    if overlap(source, target):
+        return False
+    addresses = (source.ctypes.data, target.ctypes.data, geometry.ctypes.data, scratch.ctypes.data)
+    call_address(geometry[EXECUTOR], (*addresses, 0, groups_of(geometry)))
     scratch[0, 0] = 0  # a use behind the call, for Numba frees an array after the last use that it sees
+    return True
 
 
 @njit(parallel=True)
-def transform_lines_parallel(source: int, target: int, geometry: Any, scratch: Any) -> None:
+def transform_lines_parallel(source: Any, target: Any, geometry: Any, scratch: Any) -> bool:
     """`transform_lines` with the groups shared among as many workers as `scratch` has rows."""
+    if overlap(source, target):
+        return False
     groups, workers = groups_of(geometry), scratch.shape[0]
     for worker in prange(workers):
         begin, end = groups * worker // workers, groups * (worker + 1) // workers
-        arguments = (source, target, geometry.ctypes.data, scratch[worker].ctypes.data, begin, end)
-        call_address(geometry[EXECUTOR], arguments)
+        addresses = (source.ctypes.data, target.ctypes.data, geometry.ctypes.data, scratch[worker].ctypes.data)
+        call_address(geometry[EXECUTOR], (*addresses, begin, end))
     scratch[0, 0] = 0
+    return True

@@ -94,7 +94,12 @@ def prime_pass(variant: Any, source: int, target: int, distance: int, row: Any) 
                 roots, roots2 = row[ROOTS] + (k - 1) * row_bytes, row[ROOTS] + (k2 - 1) * row_bytes
                 even_re, even_im = load_point(variant, x, distance)
                 even2_re, even2_im = even_re, even_im
-                odd_re, odd_im, odd2_re, odd2_im = splat(variant, 0.0), splat(variant, 0.0), splat(variant, 0.0), splat(variant, 0.0)
+                odd_re, odd_im, odd2_re, odd2_im = (
+                    splat(variant, 0.0),
+                    splat(variant, 0.0),
+                    splat(variant, 0.0),
+                    splat(variant, 0.0),
+                )
                 for j in range(1, half + 1):
                     s_re, s_im = load_point(variant, x + j * step, distance)
                     d_re, d_im = load_point(variant, x + (points - j) * step, distance)

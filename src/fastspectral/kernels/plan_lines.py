@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from fastspectral._jit import njit
-from fastspectral.kernels.lines import transform_lines
-from fastspectral.kernels.program import INNER, INVERSE, RUN, SCALE, SOURCE_INNER_BYTES, TARGET_INNER_BYTES
+from fastspectral.kernels.lanes import call_address
+from fastspectral.kernels.lines import groups_of
+from fastspectral.kernels.program import EXECUTOR, INNER, INVERSE, RUN, SCALE, SOURCE_INNER_BYTES, TARGET_INNER_BYTES
 
 COMPLEX, ONESIDED, INVERSE_ONESIDED = 0, 1, 2
 MANY = 4  # lines from which on the plan for many lines is used
@@ -34,9 +35,10 @@ def transform_rows(lines: Any, out: Any, scale: float, plan: Any, which: int, in
     if factor[1] == 0:
         factor[1] = factor[0] * 2.0**-80  # not 0, for 0 × inf is NaN; too small to matter
     geometry[SCALE] = factor.ctypes.data
-    scratch = np.empty((1, plan.scratch_words), np.int64)
-    transform_lines(lines.ctypes.data, out.ctypes.data, geometry, scratch)
-    factor[0] = 0  # a use behind the call, for Numba frees an array after the last use that it sees
+    scratch = np.empty(plan.scratch_words, np.int64)
+    addresses = (lines.ctypes.data, out.ctypes.data, geometry.ctypes.data, scratch.ctypes.data)
+    call_address(geometry[EXECUTOR], (*addresses, 0, groups_of(geometry)))
+    factor[0], scratch[0] = 0, 0  # uses behind the call, for Numba frees an array after the last use that it sees
 
 
 @njit

@@ -50,7 +50,9 @@ def load_line(variant: Any, lines: Any, target: int, distance: int, step: int, p
         store(load(single, source + 2 * whole * size), target + whole * size)
 
 
-def load_tiled(variant: Any, lines: Any, target: int, distance: int, step: int, part: int, keep: int, fill: int) -> None:
+def load_tiled(
+    variant: Any, lines: Any, target: int, distance: int, step: int, part: int, keep: int, fill: int
+) -> None:
     """Dense lines of pairs, one in each lane."""
     size, width = number_bytes(variant), lanes(variant)
     vector = width * size
@@ -64,7 +66,9 @@ def load_tiled(variant: Any, lines: Any, target: int, distance: int, step: int, 
         store(zero, target + k // 2 * vector + k % 2 * distance)
 
 
-def load_natural(variant: Any, lines: Any, target: int, distance: int, step: int, part: int, keep: int, fill: int) -> None:
+def load_natural(
+    variant: Any, lines: Any, target: int, distance: int, step: int, part: int, keep: int, fill: int
+) -> None:
     """Lines of pairs that are dense neighbours of one another."""
     vector = lanes(variant) * number_bytes(variant)
     source, whole = lines[0], keep // 2
@@ -78,7 +82,9 @@ def load_natural(variant: Any, lines: Any, target: int, distance: int, step: int
         target += vector
 
 
-def load_neighbours(variant: Any, lines: Any, target: int, distance: int, step: int, part: int, keep: int, fill: int) -> None:
+def load_neighbours(
+    variant: Any, lines: Any, target: int, distance: int, step: int, part: int, keep: int, fill: int
+) -> None:
     """Pairs of consecutive points of real lines that are dense neighbours of one another."""
     vector = lanes(variant) * number_bytes(variant)
     source = lines[0]
@@ -93,7 +99,9 @@ def load_neighbours(variant: Any, lines: Any, target: int, distance: int, step: 
         store(load(variant, source), target - (fill - keep // 2) * vector)
 
 
-def load_gathered(variant: Any, lines: Any, target: int, distance: int, step: int, part: int, keep: int, fill: int) -> None:
+def load_gathered(
+    variant: Any, lines: Any, target: int, distance: int, step: int, part: int, keep: int, fill: int
+) -> None:
     """Lines of pairs anywhere."""
     vector, offset = lanes(variant) * number_bytes(variant), 0
     for _ in range(keep // 2):
@@ -107,7 +115,9 @@ def load_gathered(variant: Any, lines: Any, target: int, distance: int, step: in
         store(gather(variant, lines, offset), target - (fill - keep // 2) * vector)
 
 
-def load_reals(variant: Any, lines: Any, target: int, distance: int, step: int, part: int, keep: int, fill: int) -> None:
+def load_reals(
+    variant: Any, lines: Any, target: int, distance: int, step: int, part: int, keep: int, fill: int
+) -> None:
     """Lines of real numbers anywhere."""
     vector = lanes(variant) * number_bytes(variant)
     for j in range(keep):
@@ -118,7 +128,9 @@ def load_reals(variant: Any, lines: Any, target: int, distance: int, step: int, 
         target += vector
 
 
-def store_line(variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int) -> None:
+def store_line(
+    variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int
+) -> None:
     """One dense line of pairs."""
     size, width, single = number_bytes(variant), lanes(variant), one_lane(variant)
     target, factor, factor1 = lines[0], broadcast_point(variant, scale, size), broadcast_point(single, scale, size)
@@ -131,7 +143,9 @@ def store_line(variant: Any, lines: Any, source: int, distance: int, step: int, 
         store(scaled(load(single, source + j * size + distance), factor1), target + (2 * j + 1) * size)
 
 
-def store_tiled(variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int) -> None:
+def store_tiled(
+    variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int
+) -> None:
     """Dense lines of pairs, one in each lane."""
     size, width, factor = number_bytes(variant), lanes(variant), broadcast_point(variant, scale, number_bytes(variant))
     vector = width * size
@@ -142,7 +156,9 @@ def store_tiled(variant: Any, lines: Any, source: int, distance: int, step: int,
         scatter(scaled(load(variant, source + k // 2 * vector + k % 2 * distance), factor), lines, k * size)
 
 
-def store_natural(variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int) -> None:
+def store_natural(
+    variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int
+) -> None:
     """Lines of pairs that are dense neighbours of one another."""
     vector, factor = lanes(variant) * number_bytes(variant), broadcast_point(variant, scale, number_bytes(variant))
     target = lines[0]
@@ -152,7 +168,9 @@ def store_natural(variant: Any, lines: Any, source: int, distance: int, step: in
         target += step
 
 
-def store_neighbours(variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int) -> None:
+def store_neighbours(
+    variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int
+) -> None:
     """Pairs of consecutive points of real lines that are dense neighbours of one another."""
     vector, factor = lanes(variant) * number_bytes(variant), broadcast_point(variant, scale, number_bytes(variant))
     target = lines[0]
@@ -163,7 +181,9 @@ def store_neighbours(variant: Any, lines: Any, source: int, distance: int, step:
         target += step
 
 
-def store_gathered(variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int) -> None:
+def store_gathered(
+    variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int
+) -> None:
     """Lines of pairs anywhere."""
     factor = broadcast_point(variant, scale, number_bytes(variant))
     for j in range(count):
@@ -172,7 +192,9 @@ def store_gathered(variant: Any, lines: Any, source: int, distance: int, step: i
         source += lanes(variant) * number_bytes(variant)
 
 
-def store_reals(variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int) -> None:
+def store_reals(
+    variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int
+) -> None:
     """Lines of real numbers anywhere: the real parts of the points."""
     factor = broadcast_point(variant, scale, number_bytes(variant))
     for j in range(count):

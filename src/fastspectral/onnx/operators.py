@@ -47,7 +47,9 @@ def _dft_20(
     onesided: int = 0,
     workers: int | None = None,
 ) -> Array:
-    return _dft_17(input, dft_length, axis=-2 if axis is None else axis, inverse=inverse, onesided=onesided, workers=workers)
+    return _dft_17(
+        input, dft_length, axis=-2 if axis is None else axis, inverse=inverse, onesided=onesided, workers=workers
+    )
 
 
 def _stft(

@@ -1,7 +1,7 @@
 """From arrays to lines: strides of an axis, and the call of the executor."""
 
 import math
-from functools import lru_cache
+import threading
 from typing import Any
 
 import numpy as np
@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from fastspectral._threads import resolve_workers
 from fastspectral.kernels.lines import transform_lines, transform_lines_parallel
-from fastspectral.ops._shapes import DFTSpec
-from fastspectral.plans import Lines, LineTransform, line_transform
+from fastspectral.plans import Lines, LineTransform
 
+KEPT_WORDS = 1 << 18  # 2 MiB
 PARALLEL_THRESHOLD = 1 << 15  # points; below, starting threads costs more than it saves
 
 
@@ -46,35 +46,9 @@ def wide(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array if array.dtype.itemsize >= 4 else array.astype(np.float32)
 
 
-@lru_cache(maxsize=1024)
-def planned(
-    spec: DFTSpec, inverse: bool, number_bytes: int, shape: tuple[int, ...], strides: tuple[int, ...]
-) -> LineTransform | None:
-    """Plan of a transform into C-contiguous memory, or None where the input must be copied first."""
-    source = lines_of(shape, strides, spec.axis, number_bytes)
-    if source is None:
-        return None
-    target = lines_of(spec.output_shape, dense_strides(spec.output_shape, number_bytes), spec.axis, number_bytes)
-    assert target is not None
-    return line_transform(spec.kind, spec.n, spec.keep, inverse, 8 * number_bytes, source, target)
-
-
 def dense_strides(shape: tuple[int, ...], number_bytes: int) -> tuple[int, ...]:
     """Strides of a C-contiguous array."""
     return tuple(number_bytes * math.prod(shape[k + 1 :]) for k in range(len(shape)))
-
-
-def transform(x: npt.NDArray[Any], y: npt.NDArray[Any], spec: DFTSpec, inverse: bool, workers: Any) -> None:
-    """Fill the C-contiguous `y` with the transform of `x` that `spec` describes."""
-    source, target = wide(x), wide(y)
-    size = source.itemsize
-    plan = planned(spec, inverse, size, source.shape, source.strides)
-    if plan is None:
-        source = np.ascontiguousarray(source)
-        plan = planned(spec, inverse, size, source.shape, source.strides)
-    assert plan is not None
-    run(plan, source, target, workers)
-    narrow(target, y)
 
 
 def narrow(computed: npt.NDArray[Any], y: npt.NDArray[Any]) -> None:
@@ -84,9 +58,36 @@ def narrow(computed: npt.NDArray[Any], y: npt.NDArray[Any]) -> None:
             y[...] = computed
 
 
-def run(transform: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any], workers: Any) -> None:
-    """Transform all lines of `source` into `target`."""
-    threads = resolve_workers(workers, transform.work, PARALLEL_THRESHOLD)
-    scratch = np.empty((threads, transform.scratch_words), np.int64)
-    kernel = transform_lines if threads == 1 else transform_lines_parallel
-    kernel(source.ctypes.data, target.ctypes.data, transform.geometry, scratch)
+class _Kept(threading.local):
+    """Scratch of this thread: a new array for every call would cost a third of a short one's time, and page faults for a long one."""
+
+    scratch = np.empty((1, 0), np.int64)
+
+
+_kept = _Kept()
+
+
+def scratch_of(words: int) -> npt.NDArray[np.int64]:
+    """Scratch for one worker on this thread, kept for the next call unless it is large."""
+    scratch = _kept.scratch
+    if scratch.size < words:
+        scratch = np.empty((1, words), np.int64)
+        if words <= KEPT_WORDS:
+            _kept.scratch = scratch
+    return scratch
+
+
+def flat(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """1-D view that starts where `array` does; of all its elements, if they are dense."""
+    if array.flags.c_contiguous:
+        return array.ravel()
+    return np.lib.stride_tricks.as_strided(array, (1,), (array.itemsize,))
+
+
+def run(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any], workers: Any) -> bool:
+    """Transform all lines of `source` into the dense `target`.  Gives False, with nothing done, where two dense arrays overlap."""
+    threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD)
+    if threads == 1:
+        return transform_lines(flat(source), target.ravel(), plan.geometry, scratch_of(plan.scratch_words))
+    scratch = np.empty((threads, plan.scratch_words), np.int64)
+    return transform_lines_parallel(flat(source), target.ravel(), plan.geometry, scratch)

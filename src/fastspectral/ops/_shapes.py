@@ -117,7 +117,9 @@ def dft_rule(shape: tuple[int, ...], dft_length: int | None, axis: int, inverse:
         n = length
 
     if n > LONGEST:
-        raise ValueError(f"dft_length must be at most {LONGEST} (longer tables would pass the memory of most machines), got {n}")
+        raise ValueError(
+            f"dft_length must be at most {LONGEST} (longer tables would pass the memory of most machines), got {n}"
+        )
     bins = n // 2 + 1
     lead, trail = shape[:axis], shape[axis + 1 : -1]
     if onesided and inverse:
@@ -182,7 +184,9 @@ def stft_rule(
             "(frames are never padded: pad the signal)"
         )
     if size > LONGEST:
-        raise ValueError(f"{origin} must be at most {LONGEST} (longer tables would pass the memory of most machines), got {size}")
+        raise ValueError(
+            f"{origin} must be at most {LONGEST} (longer tables would pass the memory of most machines), got {size}"
+        )
     frames = (length - size) // frame_step + 1
     bins = size // 2 + 1 if onesided else size
     is_complex = rank == 3 and signal_shape[2] == 2

@@ -1,12 +1,16 @@
 """The ONNX operator DFT."""
 
+import math
+from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
-from fastspectral._arrays import as_float, deliver, output
-from fastspectral.ops._lines import transform
-from fastspectral.ops._shapes import dft_spec
+from fastspectral._arrays import as_float, as_index, deliver, output
+from fastspectral.ops._lines import dense_strides, lines_of, narrow, run, wide
+from fastspectral.ops._shapes import DFTSpec, dft_rule
+from fastspectral.plans import LineTransform, line_transform
 
 
 def dft(
@@ -84,10 +88,65 @@ def dft(
            [-2.,  0.]])
     """
     x = as_float(input, "input")
-    spec = dft_spec(x.shape, dft_length, axis, inverse, onesided)
+    n = dft_length if dft_length is None or type(dft_length) is int else as_index(dft_length, "dft_length")
+    if type(axis) is not int:
+        axis = as_index(axis, "axis")
+    spec, plan = planned(x.shape, x.strides, x.dtype, n, axis, bool(inverse), bool(onesided))
+    if plan is None:
+        return general(x, spec, bool(inverse), out, workers)
+    if out is None:
+        y = np.empty(spec.output_shape, x.dtype)
+    elif type(out) is np.ndarray and out.dtype == x.dtype and out.shape == spec.output_shape and out.flags.carray:
+        y = out
+    else:
+        return general(x, spec, bool(inverse), out, workers)
+    if not run(plan, x, y, workers):
+        output(out, spec.output_shape, x.dtype, x, in_place=True)  # raises: they overlap
+    return y
+
+
+@lru_cache(maxsize=1024)
+def planned(
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    dtype: np.dtype[Any],
+    dft_length: int | None,
+    axis: int,
+    inverse: bool,
+    onesided: bool,
+) -> tuple[DFTSpec, LineTransform | None]:
+    """What is to be done, and the plan of it where the data can be used as they lie."""
+    spec = dft_rule(shape, dft_length, axis, inverse, onesided)
+    if dtype.itemsize < 4 or not math.prod(spec.output_shape) or not spec.keep:
+        return spec, None
+    return spec, plan_of(spec, inverse, shape, strides, dtype.itemsize)
+
+
+def plan_of(
+    spec: DFTSpec, inverse: bool, shape: tuple[int, ...], strides: tuple[int, ...], number_bytes: int
+) -> LineTransform | None:
+    """Plan of a transform into dense memory, or None where the input must be copied first."""
+    source = lines_of(shape, strides, spec.axis, number_bytes)
+    if source is None:
+        return None
+    target = lines_of(spec.output_shape, dense_strides(spec.output_shape, number_bytes), spec.axis, number_bytes)
+    assert target is not None
+    return line_transform(spec.kind, spec.n, spec.keep, inverse, 8 * number_bytes, source, target)
+
+
+def general(
+    x: npt.NDArray[Any], spec: DFTSpec, inverse: bool, out: npt.NDArray[Any] | None, workers: Any
+) -> npt.NDArray[Any]:
+    """Any dtype, strides and `out`: what must be converted or copied first is."""
     y = output(out, spec.output_shape, x.dtype, x, in_place=True)
     if spec.keep == 0:
         y[...] = 0
     elif y.size:
-        transform(x, y, spec, bool(inverse), workers)
+        source, target = np.ascontiguousarray(wide(x)), wide(y)
+        if source is x and target is y and out is not None:
+            source = x.copy()  # they may be the same memory in another order
+        plan = plan_of(spec, inverse, source.shape, source.strides, source.itemsize)
+        assert plan is not None
+        run(plan, source, target, workers)
+        narrow(target, y)
     return deliver(y, out)
