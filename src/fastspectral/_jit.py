@@ -98,4 +98,6 @@ def compiled_address(function: Callable[..., None], *types: Any) -> int:
         _attach_cache(callback, function)
         callback.compile()
         _callbacks[key] = callback
-    return int(callback.address)
+    address = callback.address
+    assert address is not None
+    return address

@@ -97,10 +97,14 @@ def by_blocks(x, w, b, groups, axes, workers=1):
     plan = conv_transpose_plan(len(x), groups, channels, out_channels, axes, 8 * x.itemsize)
     y = np.full((len(x), groups * out_channels, *[axis.output for axis in axes]), np.nan, x.dtype)
     packed = np.full(plan.packed, np.nan, x.dtype)
-    scratch = np.full((workers, plan.scratch_words), -1, np.int64)  # NaN, read as floats
+    memory = np.full((workers * plan.scratch_words + 512,), -1, np.int64)  # NaN, read as floats
+    scratch = memory[256:-256].reshape(workers, -1)
     arguments = (x.reshape(-1), w.reshape(-1), packed, b, y.reshape(-1), plan.geometry, scratch)
     kernel = kernels.conv_transpose_blocks if workers == 1 else kernels.conv_transpose_blocks_parallel
-    return kernel(*arguments), y
+    done = kernel(*arguments)
+    assert (memory[:256] == -1).all()
+    assert (memory[-256:] == -1).all()
+    return done, y
 
 
 PROBLEMS = {
@@ -109,6 +113,8 @@ PROBLEMS = {
     "depthwise": (2, 37, 1, 1, (AXES[1], AXES[0])),
     "phases without taps": (2, 1, 3, 4, (AXES[2],)),
     "holes": (1, 2, 3, 4, (AXES[3],)),
+    "lines of one position": (3, 1, 4, 3, (AXES[0], AXES[0], Axis(1, 3, 1, 2, 1, 3))),
+    "lines of three": (9, 2, 2, 2, (Axis(4, 3, 1, 1, 0, 6), Axis(2, 2, 2, 1, 1, 3))),
     "cropped to two": (1, 1, 2, 3, (AXES[5], AXES[4])),
     "stored by transposes": (
         2,

@@ -86,11 +86,8 @@ def scratch_words(geometry: Any, size: int) -> int:
     numbers = block * int((geometry[TERMS] + 1) * geometry[GROUPS_TOGETHER] + geometry[ROWS_TOGETHER])
     if not geometry[PACKED_APART]:
         numbers += int(geometry[TERMS] * geometry[ROWS_TOGETHER])
-    return (
-        (numbers * size + 7) // 8
-        + (block + ALIGNMENT) * (LINE_J + int(geometry[AXES]) + PIECE_COLUMNS)
-        + ALIGNMENT // 2
-    )
+    columns = LINE_J + int(geometry[AXES]) + 2 * PIECE_COLUMNS
+    return (numbers * size + 7) // 8 + (block + ALIGNMENT) * columns + ALIGNMENT // 2
 
 
 # ------------------------------------------------------------------------------------------------------------- weights

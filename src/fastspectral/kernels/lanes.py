@@ -204,7 +204,7 @@ def emit_reverse(builder: Any, value: Any) -> Any:
 
 
 def points_of(builder: Any, tuple_value: Any) -> list[Split]:
-    """The complex operands of a codelet out of a tuple re, im, re, im, …"""
+    """The complex operands of a codelet out of a tuple (re, im, re, im, …)."""
     values = [Lane(builder, v) for v in cgutils.unpack_tuple(builder, tuple_value)]
     return [Split(values[k], values[k + 1]) for k in range(0, len(values), 2)]
 
@@ -478,7 +478,7 @@ def _points(variant: Variant) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def load_points(typingctx: Any, variant: Any, address: Any, step: Any, distance: Any) -> Any:
-    """The codelet's operands, `step` bytes apart, as a tuple re, im, re, im, …"""
+    """The codelet's operands, `step` bytes apart, as a tuple (re, im, re, im, …)."""
     points = _points(variant)
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:

@@ -9,7 +9,7 @@ from fastspectral._arrays import as_float, deliver, output
 from fastspectral.kernels.program import PROGRAM, SPAN, TABLE
 from fastspectral.ops._lines import narrow, run, wide
 from fastspectral.ops._shapes import stft_spec
-from fastspectral.plans import Lines, LineTransform, aligned, line_transform
+from fastspectral.plans import Lines, LineTransform, Program, aligned, line_transform
 
 
 def stft(
@@ -101,19 +101,20 @@ def stft(
     kind = "complex" if spec.is_complex else "onesided" if spec.bins != spec.frame_length else "real"
     n, bins = spec.frame_length, spec.bins
     plan = line_transform(kind, n, n, False, 8 * size, lines, out_lines, windowed=w is not None, stored=bins)
-    if w is not None:
-        plan, table = with_window(plan, w, x.dtype, size, pairs=not spec.is_complex and n % 2 == 0)
-    run(plan, source, target, workers)
+    if w is None:
+        run(plan, source, target, workers)
+    else:
+        run(with_window(plan, w, x.dtype, size, pairs=not spec.is_complex and n % 2 == 0), source, target, workers)
     narrow(target, y)
     return deliver(y, out)
 
 
 def with_window(
     plan: LineTransform, w: npt.NDArray[Any], dtype: np.dtype[Any], size: int, pairs: bool
-) -> tuple[LineTransform, npt.NDArray[Any]]:
-    """The plan with the window put into its first step, and the table that it then points at.
+) -> LineTransform:
+    """The plan with the window put into its first step; for use while `plan`, which holds the other tables, exists.
 
-    The table holds the factors of the real and of the imaginary parts of a frame's points: the even and odd samples of w if `pairs`, else w twice.
+    The window's table holds the factors of the real and of the imaginary parts of a frame's points: the even and odd samples of w if `pairs`, else w twice.
     """
     with np.errstate(over="ignore"):
         rounded = w.astype(dtype, copy=False)
@@ -122,4 +123,4 @@ def with_window(
     table[...] = 0
     table[:, : w.size // 2 if pairs else w.size] = (rounded[0::2], rounded[1::2]) if pairs else rounded
     steps[0, TABLE], geometry[PROGRAM] = table.ctypes.data, steps.ctypes.data
-    return plan._replace(geometry=geometry, program=plan.program._replace(steps=steps)), table
+    return plan._replace(geometry=geometry, program=Program(steps, table, plan.program.points))
