@@ -15,7 +15,7 @@ import fastspectral
 
 PACKAGE = Path(fastspectral.__file__).parent
 
-# C callbacks, a kernel, a parallel kernel; then the number of functions that were compiled, by Numba's own events.
+# C callbacks, a kernel, a parallel kernel; then the number of the package's functions compiled, by Numba's own events.
 PAYLOAD = """
 import numpy as np
 from numba.core import event
@@ -26,7 +26,8 @@ with event.install_recorder("numba:run_pass") as recorder:
     window = fastspectral.hann_window(4)
 assert np.allclose(spectrum, np.fft.fft(x.view(complex)[..., 0]), rtol=0, atol=1e-12)
 assert np.allclose(window, [0, 0.5, 1, 0.5], rtol=0, atol=1e-7)
-print(len({recorded.data["qualname"] for _, recorded in recorder.buffer}))
+passes = [recorded.data for _, recorded in recorder.buffer]
+print(len({data["qualname"] for data in passes if data["module"].startswith("fastspectral.")}))
 """
 
 
@@ -83,7 +84,7 @@ def cache(filled, tmp_path):
 
 
 def test_a_second_process_compiles_nothing(site, filled, cache):
-    assert filled[1] >= 10
+    assert filled[1] >= 5
     assert compiled(start(site, cache)) == 0
 
 

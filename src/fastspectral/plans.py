@@ -42,9 +42,9 @@ def aligned(count: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     return raw[start : start + count]
 
 
-def step_address(kernel: Callable[..., None], bits: int, lanes: int, codelet: int | str = 0) -> int:
-    """Address of a step compiled for these registers and this codelet."""
-    return compiled_address(kernel, Variant(bits, lanes, codelet), INTEGER, INTEGER, INTEGER, ROW)
+def step_address(kernel: Callable[..., None], variant: Variant) -> int:
+    """Address of a step compiled for a variant."""
+    return compiled_address(kernel, variant, INTEGER, INTEGER, INTEGER, ROW, ROW)
 
 
 def rim_address(name: str, direction: Literal["load", "store"], bits: int, lanes: int) -> int:
@@ -58,11 +58,18 @@ def executor_address() -> int:
     return compiled_address(transform_groups, INTEGER, INTEGER, ROW, INTEGER, INTEGER, INTEGER)
 
 
+class Ends(NamedTuple):
+    """Whether the program itself reads the caller's lines, and whether it writes them; else rim kernels do."""
+
+    reads: bool
+    writes: bool
+
+
 class ProgramBuilder:
     """Collects steps; the data move from one buffer to the other and back."""
 
-    def __init__(self, bits: int, group: Group) -> None:
-        self.bits, self.group = bits, group
+    def __init__(self, bits: int, group: Group, ends: Ends, inverse: bool, windowed: bool) -> None:
+        self.bits, self.group, self.ends, self.inverse, self.windowed = bits, group, ends, inverse, windowed
         self.rows: list[list[int]] = []
         self.tables: list[npt.NDArray[np.float64]] = []
         self.numbers = 0
@@ -89,21 +96,36 @@ class ProgramBuilder:
         return Program(steps, tables, points)
 
     def step(
-        self, kernel: Callable[..., None], *arguments: int, codelet: int | str = 0, view: int = 0, moves: bool = True
+        self,
+        kernel: Callable[..., None],
+        *arguments: int,
+        codelet: int | str = 0,
+        twiddled: bool = False,
+        view: int = 0,
+        moves: bool = True,
+        last: bool = False,
     ) -> None:
-        """Append a step; `arguments` from column TABLE on."""
-        target = self.buffer ^ moves
-        row = [step_address(kernel, self.bits, self.group.lanes, codelet), view, self.buffer, target, *arguments]
+        """Append a step; `arguments` from column TABLE on.
+
+        view: 1 for a step that follows the direction of the transform, −1 for the opposite direction, 0 for neither; last: nothing follows but the
+        store.
+        """
+        swapped = view != 0 and (view < 0) != self.inverse
+        pairs = "swapped" if swapped else "pairs"
+        source, target, ends = self.buffer, self.buffer ^ moves, ["planes", "planes"]
+        if self.ends.reads and not self.rows:
+            source, ends[0] = layout.LINES, "weighted" if self.windowed else pairs
+        if self.ends.writes and last:
+            target, ends[1] = layout.LINES, pairs
+        variant = Variant(self.bits, self.group.lanes, codelet, ends[0], ends[1], twiddled)
+        row = [step_address(kernel, variant), int(swapped), source, target, *arguments]
         self.rows.append(row + [0] * (layout.PROGRAM_COLUMNS - len(row)))
         self.buffer = target
 
-    def layout_step(
-        self, name: str, *arguments: int, codelet: int | str = 0, view: int = 0, moves: bool = True
-    ) -> None:
+    def layout_step(self, name: str, *arguments: int, **options: Any) -> None:
         """Append the step `name`_line or `name`_lanes, whichever the group needs."""
         module = real if hasattr(real, f"{name}_line") else bluestein
-        kernel = getattr(module, f"{name}_{'line' if self.group.line else 'lanes'}")
-        self.step(kernel, *arguments, codelet=codelet, view=view, moves=moves)
+        self.step(getattr(module, f"{name}_{'line' if self.group.line else 'lanes'}"), *arguments, **options)
 
     def product(self, factors: npt.NDArray[np.complex128], points: int, view: int) -> None:
         """Append a multiplication of every point by its factor, with zeros behind up to `points`."""
@@ -113,48 +135,42 @@ class ProgramBuilder:
         address = self.table(padded.real, padded.imag)
         self.layout_step("product", address, count, padded.size * self.bits // 8, points, view=view, moves=False)
 
-    def transform(self, how: Recipe, n: int, view: int) -> None:
+    def transform(self, how: Recipe, n: int, view: int, last: bool) -> None:
         """Append the transform of n points; view 1 in the direction of the call, −1 in the opposite one."""
         if how.padded:
             self.convolution(n, how.padded, view)
         else:
-            self.passes(n, how.factors, view)
+            self.passes(n, how.factors, view, last)
 
-    def passes(self, n: int, factors: tuple[int, ...], view: int) -> None:
+    def passes(self, n: int, factors: tuple[int, ...], view: int, last: bool) -> None:
         """Append Stockham passes."""
         groups, done = n, 1
         for number, radix in enumerate(factors):
             groups //= radix
             # exponents p k of exp(−2πi / (radix · groups)), p < groups and 1 ≤ k < radix
-            turns = np.outer(np.arange(groups), np.arange(1, radix)) % (radix * groups)
+            w = roots_of_one(np.outer(np.arange(groups), np.arange(1, radix)) % (radix * groups), radix * groups)
+            span = done * self.point_bytes
             if number == 0 and self.group.line and self.group.lanes > 1:
-                w = roots_of_one(turns, radix * groups).T
+                table = self.table(np.stack([w.real.T, w.imag.T], 1))
+                self.step(mixed_radix.first_pass, table, groups, codelet=radix, view=view)
+            elif radix in RADICES:
+                table = self.table(np.stack([w.real, w.imag], -1)) if groups > 1 else 0
                 self.step(
-                    mixed_radix.first_pass, self.table(np.stack([w.real, w.imag], 1)), groups, codelet=radix, view=view
+                    mixed_radix.later_pass,
+                    table,
+                    groups,
+                    span,
+                    codelet=radix,
+                    twiddled=groups > 1,
+                    view=view,
+                    last=last and groups == 1,
                 )
             else:
-                span = done * self.point_bytes
-                if radix not in RADICES:
-                    w = roots_of_one(turns, radix * groups)
-                    half = np.arange(1, radix // 2 + 1)
-                    roots = roots_of_one(np.outer(half, half) % radix, radix)
-                    tables = (
-                        self.table(np.stack([w.real, w.imag], -1)),
-                        self.table(np.stack([roots.real, -roots.imag], -1)),
-                    )
-                    self.step(mixed_radix.prime_pass, tables[0], groups, span, radix, tables[1], view=view)
-                elif groups > 1:
-                    w = roots_of_one(turns, radix * groups)
-                    self.step(
-                        mixed_radix.middle_pass,
-                        self.table(np.stack([w.real, w.imag], -1)),
-                        groups,
-                        span,
-                        codelet=radix,
-                        view=view,
-                    )
-                else:
-                    self.step(mixed_radix.last_pass, 0, groups, span, codelet=radix, view=view)
+                half = np.arange(1, radix // 2 + 1)
+                roots = roots_of_one(np.outer(half, half) % radix, radix)
+                table = self.table(np.stack([w.real, w.imag], -1))
+                roots_table = self.table(np.stack([roots.real, -roots.imag], -1))
+                self.step(mixed_radix.prime_pass, table, groups, span, radix, roots_table, view=view)
             done *= radix
 
     def convolution(self, n: int, padded: int, view: int) -> None:
@@ -167,9 +183,9 @@ class ProgramBuilder:
         kernel[padded - n + 1 :] = chirp[:0:-1].conj()
         inner = recipe(padded, self.group.lanes if self.group.line else 1, registers())
         self.product(chirp, padded, view)
-        self.transform(inner, padded, view)
+        self.transform(inner, padded, view, last=False)
         self.product((np.fft.fft(kernel) / padded).astype(np.complex128), padded, view)
-        self.transform(inner, padded, -view)
+        self.transform(inner, padded, -view, last=False)
         self.product(chirp, n, view)
 
     def half_roots(self, n: int) -> int:
@@ -214,21 +230,35 @@ def shape_of(name: str, n: int) -> Shape:
     return shapes[name]
 
 
+def recipe_of(length: int, group: Group) -> Recipe:
+    """Recipe of a complex transform in a group."""
+    return recipe(length, group.lanes if group.line else 1, registers())
+
+
+def possible_ends(name: str, how: Recipe, windowed: bool, group: Group) -> Ends:
+    """Which ends of a program can be at the caller's lines, if they are dense and whole."""
+    reads = name == "rezip" or (
+        name in ("complex", "unzip", "unzip_full") and how.factors[:1] != () and how.factors[0] in RADICES
+    )
+    writes = name == "unzip" or (name in ("complex", "rezip") and how.factors[-1:] != () and how.factors[-1] in RADICES)
+    return Ends(reads and (not windowed or group.line), writes)
+
+
 @lru_cache(maxsize=256)
-def program(name: str, n: int, bits: int, group: Group, windowed: bool) -> Program:
-    """Program of an algorithm; if `windowed`, the address of the window is to be put into the TABLE of its first step."""
-    shape, build = shape_of(name, n), ProgramBuilder(bits, group)
-    how = recipe(shape.length, group.lanes if group.line else 1, registers())
-    if windowed:
+def program(name: str, n: int, bits: int, group: Group, ends: Ends, inverse: bool, windowed: bool) -> Program:
+    """Program of an algorithm; if `windowed`, the window's address is to be put into its first step: WINDOW where that reads the lines, else TABLE."""
+    shape, build = shape_of(name, n), ProgramBuilder(bits, group, ends, inverse, windowed)
+    how = recipe_of(shape.length, group)
+    if windowed and not ends.reads:
         padded = -(-shape.fill // group.lanes) * group.lanes
         build.layout_step("weigh", 0, shape.fill, padded * bits // 8, moves=False)
     if name == "rezip":
         build.layout_step("rezip", build.half_roots(n), n // 2, codelet="rezip")
     elif name == "hermitian":
         build.layout_step("mirror", 0, n // 2, n, moves=False)
-    build.transform(how, shape.length, view=1)
+    build.transform(how, shape.length, view=1, last=name in ("complex", "rezip"))
     if name in ("unzip", "unzip_full"):
-        build.layout_step("unzip", build.half_roots(n), n // 2, codelet="unzip")
+        build.layout_step("unzip", build.half_roots(n), n // 2, codelet="unzip", last=name == "unzip")
     if name in ("unzip_full", "reals", "reals_full"):
         build.layout_step("mirror", 0, 0 if name == "reals" else (n - 1) // 2, n, moves=False)
     return build.program(max(shape.fill, shape.stored, how.padded) + group.lanes)
@@ -250,7 +280,9 @@ class LineTransform(NamedTuple):
     geometry: npt.NDArray[np.int64]
     scratch_words: int
     work: int  # points of all lines
-    program: Program  # this and the next keep alive what the geometry points at
+    programs: tuple[
+        Program, Program
+    ]  # for full and for ragged groups; these and the next keep alive what the geometry points at
     scale: npt.NDArray[Any]
 
 
@@ -304,44 +336,41 @@ def line_transform(
     )
     lines = source.outer * source.inner
     group = choose_group(shape.length, lines, lanes_of(bits), registers(), bits // 8, dense)
-    planned = program(name, n, bits, group, windowed)
     load, load_ragged, source_step, source_part = rim(shape.source, source, bits, group)
     store, store_ragged, target_step, target_part = rim(shape.target, target, bits, group)
-    apart = load != load_ragged or store != store_ragged
-    run = source.inner if apart else lines
-    if run % group.lanes == 0:
-        load_ragged, store_ragged = load, store
+    run = source.inner if load != load_ragged or store != store_ragged else lines
+    whole = keep == {"pairs": shape.fill, "reals as pairs": 2 * shape.fill, "reals": 0}[shape.source]
+    possible = possible_ends(name, recipe_of(shape.length, group), windowed, group)
+    ends = Ends(
+        possible.reads and whole and load in ("line", "natural"),
+        possible.writes and not stored and store in ("line", "natural"),
+    )
+    ragged_ends = Ends(ends.reads and load_ragged == load, ends.writes and store_ragged == store)
+    full = program(name, n, bits, group, ends, inverse, windowed)
+    ragged = program(name, n, bits, group, ragged_ends, inverse, windowed)
     # an odd number of cache lines, so that the two parts of a point do not fall on the same cache set
-    plane_bytes = (planned.points * (1 if group.line else group.lanes) * bits // 8 // 64 | 1) * 64 + 128
+    plane_bytes = (full.points * (1 if group.line else group.lanes) * bits // 8 // 64 | 1) * 64 + 128
     geometry = np.zeros(layout.GEOMETRY_SIZE, np.int64)
-    geometry[layout.LOAD] = rim_address(load, "load", bits, group.lanes)
-    geometry[layout.LOAD_RAGGED] = rim_address(load_ragged, "load", bits, group.lanes)
-    geometry[layout.STORE] = rim_address(store, "store", bits, group.lanes)
-    geometry[layout.STORE_RAGGED] = rim_address(store_ragged, "store", bits, group.lanes)
+    for way, names, which, steps in (
+        (0, (load, store), ends, full.steps),
+        (layout.RAGGED, (load_ragged, store_ragged), ragged_ends, ragged.steps),
+    ):
+        geometry[way + layout.LOAD] = 0 if which.reads else rim_address(names[0], "load", bits, group.lanes)
+        geometry[way + layout.STORE] = 0 if which.writes else rim_address(names[1], "store", bits, group.lanes)
+        geometry[way + layout.PROGRAM], geometry[way + layout.STEPS] = steps.ctypes.data, len(steps)
     geometry[layout.OUTER : layout.LANES + 1] = source.outer, source.inner, run, 1 if group.line else group.lanes
-    geometry[layout.SOURCE_OUTER_BYTES : layout.SOURCE_PART_BYTES + 1] = (
-        source.outer_bytes,
-        source.inner_bytes,
-        source_step,
-        source_part,
-    )
-    geometry[layout.TARGET_OUTER_BYTES : layout.TARGET_PART_BYTES + 1] = (
-        target.outer_bytes,
-        target.inner_bytes,
-        target_step,
-        target_part,
-    )
+    for first, side, step, part in (
+        (layout.SOURCE_OUTER_BYTES, source, source_step, source_part),
+        (layout.TARGET_OUTER_BYTES, target, target_step, target_part),
+    ):
+        register = 2 * group.lanes * bits // 8 if group.line else step
+        geometry[first : first + 5] = side.outer_bytes, side.inner_bytes, step, part, register
     geometry[layout.KEEP] = 2 * keep if shape.source == "pairs" else keep
-    geometry[layout.POINT_LANES] = group.lanes if group.line else 1
-    geometry[layout.FILL : layout.PLANE_BYTES + 1] = shape.fill, stored or shape.stored, inverse, plane_bytes
+    geometry[layout.FILL : layout.PLANE_BYTES + 1] = shape.fill, stored or shape.stored, plane_bytes
     scale = reciprocal(1 if not inverse else shape.length if name == "rezip" else n, bits)
-    geometry[layout.PROGRAM : layout.SCALE + 1] = (
-        planned.steps.ctypes.data,
-        len(planned.steps),
-        executor_address(),
-        scale.ctypes.data,
-    )
-    return LineTransform(geometry, scratch_words(plane_bytes, group.lanes), lines * n, planned, scale)
+    geometry[layout.EXECUTOR], geometry[layout.SCALE] = executor_address(), scale.ctypes.data
+    geometry[layout.POINT_LANES] = group.lanes if group.line else 1
+    return LineTransform(geometry, scratch_words(plane_bytes, group.lanes), lines * n, (full, ragged), scale)
 
 
 class FFTPlan(NamedTuple):
@@ -353,7 +382,7 @@ class FFTPlan(NamedTuple):
     n: int
     geometries: npt.NDArray[
         np.int64
-    ]  # complex, one-sided, inverse one-sided, for one line and for many: (6, GEOMETRY_SIZE)
+    ]  # complex, its inverse, one-sided, its inverse; for one line and for many: (8, GEOMETRY_SIZE)
     scratch_words: int
     one: npt.NDArray[Any]  # the number 1 in the precision of the plan
 
@@ -362,10 +391,14 @@ class FFTPlan(NamedTuple):
 
     def __str__(self) -> str:
         bits = 8 * self.one.itemsize
-        names = [f"{kind}, {count}" for count in ("one line", "many") for kind in ("complex", "real", "inverse real")]
+        names = [
+            f"{kind}, {count}"
+            for count in ("one line", "many")
+            for kind in ("complex", "inverse", "real", "inverse real")
+        ]
         lines = []
         for name, geometry in zip(names, self.geometries, strict=True):
-            length = self.n if name.startswith("complex") or self.n % 2 else self.n // 2
+            length = self.n if not name.split(",")[0].endswith("real") or self.n % 2 else self.n // 2
             lanes = int(geometry[layout.LANES])
             how = recipe(length, int(geometry[layout.POINT_LANES]), registers())
             text = f"convolution of {how.padded} points" if how.padded else " · ".join(map(str, how.factors)) or "copy"
@@ -382,6 +415,7 @@ def _fft_plan(n: int, bits: int) -> FFTPlan:
         spectrum = Lines(1, count, 0, (n // 2 + 1) * 2 * size, 2 * size)
         transforms += [
             line_transform("complex", n, n, False, bits, points, points),
+            line_transform("complex", n, n, True, bits, points, points),
             line_transform("onesided", n, n, False, bits, real, spectrum),
             line_transform("inverse_onesided", n, n // 2 + 1, True, bits, spectrum, real),
         ]
@@ -390,21 +424,24 @@ def _fft_plan(n: int, bits: int) -> FFTPlan:
 
 def in_one_piece(transforms: list[LineTransform]) -> npt.NDArray[np.int64]:
     """The geometries of the transforms, copied together with their programs and tables, so that who holds the array holds them all."""
-    programs = [t.program for t in transforms]
-    words = [8 * (-(-a.nbytes // 64)) for p in programs for a in (p.steps, p.tables)]
-    heads = len(transforms) * layout.GEOMETRY_SIZE
-    memory = aligned(-(-heads // 8) * 8 + sum(words), np.int64)
-    geometries = memory[:heads].reshape(-1, layout.GEOMETRY_SIZE)
+    pieces: dict[int, Program] = {}  # by the address of the steps: a program may serve several times
+    for t in transforms:
+        pieces |= {p.steps.ctypes.data: p for p in t.programs}
+    start = -(-len(transforms) * layout.GEOMETRY_SIZE // 8) * 8  # in words; every piece on a cache line of its own
+    sizes = [-(-a.nbytes // 64) * 8 for p in pieces.values() for a in (p.steps, p.tables)]
+    memory = aligned(start + sum(sizes), np.int64)
+    geometries = memory[: len(transforms) * layout.GEOMETRY_SIZE].reshape(-1, layout.GEOMETRY_SIZE)
     geometries[...] = [t.geometry for t in transforms]
-    start = -(-heads // 8) * 8
-    for geometry, program, steps_words, tables_words in zip(geometries, programs, words[::2], words[1::2], strict=True):
-        steps = memory[start : start + program.steps.size].reshape(program.steps.shape)
-        tables = memory[start + steps_words : start + steps_words + tables_words].view(program.tables.dtype)
-        tables[: program.tables.size] = program.tables
-        steps[...] = program.steps
-        steps[:, [layout.TABLE, layout.ROOTS]] += tables.ctypes.data - program.tables.ctypes.data
-        geometry[layout.PROGRAM] = steps.ctypes.data
-        start += steps_words + tables_words
+    columns = geometries[:, [layout.PROGRAM, layout.RAGGED + layout.PROGRAM]]
+    for old, piece, steps_size, tables_size in zip(pieces, pieces.values(), sizes[::2], sizes[1::2], strict=True):
+        steps = memory[start : start + piece.steps.size].reshape(piece.steps.shape)
+        tables = memory[start + steps_size : start + steps_size + tables_size].view(piece.tables.dtype)
+        tables[: piece.tables.size] = piece.tables
+        steps[...] = piece.steps
+        steps[:, [layout.TABLE, layout.ROOTS]] += tables.ctypes.data - piece.tables.ctypes.data
+        columns[columns == old] = steps.ctypes.data
+        start += steps_size + tables_size
+    geometries[:, [layout.PROGRAM, layout.RAGGED + layout.PROGRAM]] = columns
     return geometries
 
 

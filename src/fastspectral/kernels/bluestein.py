@@ -21,7 +21,7 @@ from fastspectral.kernels.lanes import broadcast_point, lanes, load_point, numbe
 from fastspectral.kernels.program import COUNT, POINTS, SPAN, TABLE
 
 
-def product_line(variant: Any, source: int, target: int, distance: int, row: Any) -> None:
+def product_line(variant: Any, source: int, target: int, distance: int, row: Any, geometry: Any) -> None:
     """Every point times its own complex factor; neighbouring points in the lanes."""
     size, width, single, count = number_bytes(variant), lanes(variant), one_lane(variant), row[COUNT]
     for k in range(0, count, width):
@@ -32,7 +32,7 @@ def product_line(variant: Any, source: int, target: int, distance: int, row: Any
         store_point(splat(single, 0.0), splat(single, 0.0), target + k * size, distance)
 
 
-def product_lanes(variant: Any, source: int, target: int, distance: int, row: Any) -> None:
+def product_lanes(variant: Any, source: int, target: int, distance: int, row: Any, geometry: Any) -> None:
     """Every point times its own complex factor; one line in each lane."""
     size = number_bytes(variant)
     vector = lanes(variant) * size
@@ -44,7 +44,7 @@ def product_lanes(variant: Any, source: int, target: int, distance: int, row: An
         store_point(splat(variant, 0.0), splat(variant, 0.0), target + k * vector, distance)
 
 
-def weigh_line(variant: Any, source: int, target: int, distance: int, row: Any) -> None:
+def weigh_line(variant: Any, source: int, target: int, distance: int, row: Any, geometry: Any) -> None:
     """Real and imaginary part of every point each times a number; neighbouring points in the lanes."""
     size = number_bytes(variant)
     for k in range(0, row[COUNT] * size, lanes(variant) * size):
@@ -53,7 +53,7 @@ def weigh_line(variant: Any, source: int, target: int, distance: int, row: Any) 
         store_point(re * a, im * b, target + k, distance)
 
 
-def weigh_lanes(variant: Any, source: int, target: int, distance: int, row: Any) -> None:
+def weigh_lanes(variant: Any, source: int, target: int, distance: int, row: Any, geometry: Any) -> None:
     """Real and imaginary part of every point each times a number; one line in each lane."""
     size = number_bytes(variant)
     for k in range(row[COUNT]):

@@ -1,4 +1,4 @@
-"""SIMD registers for Numba: the only file that speaks LLVM.
+"""SIMD registers for Numba: it and `tiles.py` are the only files that speak LLVM.
 
 Numba's loop vectoriser leaves codelets scalar, so the kernels say themselves what a register holds.  A `Vector` is one register; in a kernel it is an
 ordinary local value with + − ×.  A `Variant` is a value without content whose *type* says what the kernel is compiled for: the number format, the lanes
@@ -69,11 +69,24 @@ class Vector(types.Type):  # type: ignore[misc]
 
 
 class Variant(types.Type):  # type: ignore[misc]
-    """What a kernel is compiled for: numbers of `bits` bits, `lanes` in a register, and its codelet (a radix or a name; 0 for none)."""
+    """What a kernel is compiled for: numbers of `bits` bits, `lanes` in a register, its codelet (a radix or a name; 0 for none), and its two ends.
 
-    def __init__(self, bits: int, lanes: int, codelet: int | str = 0) -> None:
+    An end is "planes", or in the caller's memory "pairs" (re, im), "swapped" pairs (im, re) or, for reading, "weighted" pairs, times a window.
+    """
+
+    def __init__(
+        self,
+        bits: int,
+        lanes: int,
+        codelet: int | str = 0,
+        source: str = "planes",
+        target: str = "planes",
+        twiddled: bool = False,
+    ) -> None:
         self.bits, self.lanes, self.codelet = bits, lanes, codelet
-        super().__init__(name=f"Variant(float{bits} x {lanes}, codelet {codelet})")
+        self.source, self.target, self.twiddled = source, target, twiddled
+        what = f"codelet {codelet}, {source} to {target}{', twiddled' if twiddled else ''}"
+        super().__init__(name=f"Variant(float{bits} x {lanes}, {what})")
 
     @property
     def vector(self) -> Vector:
@@ -274,15 +287,9 @@ def number_bytes(typingctx: Any, variant: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def radix(typingctx: Any, variant: Any) -> Any:
-    """Points of the variant's codelet, a constant of the compiled code."""
-    return types.intp(variant), lambda context, builder, sig, args: constant(variant.codelet)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
 def one_lane(typingctx: Any, variant: Any) -> Any:
     """The same variant with one number in a register, for the ends of ragged lines."""
-    single = Variant(variant.bits, 1, variant.codelet)
+    single = Variant(variant.bits, 1, variant.codelet, variant.source, variant.target, variant.twiddled)
     return single(variant), lambda context, builder, sig, args: context.get_constant_null(single)
 
 
@@ -327,17 +334,6 @@ def load_point(typingctx: Any, variant: Any, address: Any, distance: Any) -> Any
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         addresses = args[1], builder.add(args[1], args[2])
         return context.make_tuple(builder, sig.return_type, [emit_load(builder, a, variant.vector) for a in addresses])
-
-    return _pair(variant)(variant, address, distance), emit
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def load_point_reversed(typingctx: Any, variant: Any, address: Any, distance: Any) -> Any:
-    """`load_point` with the last point first."""
-
-    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        values = [emit_load(builder, a, variant.vector) for a in (args[1], builder.add(args[1], args[2]))]
-        return context.make_tuple(builder, sig.return_type, [emit_reverse(builder, v) for v in values])
 
     return _pair(variant)(variant, address, distance), emit
 
@@ -469,61 +465,122 @@ def store_tile(typingctx: Any, variant: Any, source: Any, distance: Any, factor:
     return types.void(variant, source, distance, factor, table, offset), emit
 
 
+# ------------------------------------------------------------------------------- points at either end of a step
+
+
+class Waiting(Split):
+    """A point in memory that is loaded when it is first used: all operands of a codelet at once do not fit the registers."""
+
+    __slots__ = ("loaded", "make")
+
+    def __init__(self, make: Any) -> None:
+        self.make, self.loaded = make, None
+
+    def part(self, name: str) -> Any:
+        if self.loaded is None:
+            self.loaded = self.make()
+        return getattr(self.loaded, name)
+
+    re = property(lambda self: self.part("re"))
+    im = property(lambda self: self.part("im"))
+
+
+def emit_read(builder: Any, variant: Variant, address: Any, distance: Any, window: Any, reverse: bool = False) -> Split:
+    """Point at the source end; window: distance from a weighted pair to its weights."""
+    vector = variant.vector
+    if variant.source == "planes":
+        parts = [emit_load(builder, a, vector) for a in (address, builder.add(address, distance))]
+    else:
+        halves = []
+        for k in range(2):
+            place = moved(builder, address, k * variant.lanes * variant.bytes)
+            half = emit_load(builder, place, vector)
+            if variant.source == "weighted":
+                half = builder.fmul(half, emit_load(builder, builder.add(place, window), vector))
+            halves.append(half)
+        parts = list(emit_deinterleave(builder, *halves))
+    if reverse:
+        parts = [emit_reverse(builder, part) for part in parts]
+    if variant.source == "swapped":
+        parts.reverse()
+    return Split(*(Lane(builder, part) for part in parts))
+
+
+def emit_write(
+    builder: Any, variant: Variant, z: Split, address: Any, distance: Any, scale: Any, reverse: bool = False
+) -> None:
+    """Point to the target end; scale: address of the factor, applied on the way to the caller's memory."""
+    parts = [z.re.value, z.im.value]
+    if reverse:
+        parts = [emit_reverse(builder, part) for part in parts]
+    if variant.target == "planes":
+        emit_store(builder, parts[0], address)
+        emit_store(builder, parts[1], builder.add(address, distance))
+        return
+    if variant.target == "swapped":
+        parts.reverse()
+    high, low = (emit_broadcast(builder, moved(builder, scale, k * variant.bytes), variant.vector) for k in range(2))
+    parts = [
+        (Lane(builder, part) * Lane(builder, high) + Lane(builder, part) * Lane(builder, low)).value for part in parts
+    ]
+    for k, half in enumerate(emit_interleave(builder, *parts)):
+        emit_store(builder, half, moved(builder, address, k * variant.lanes * variant.bytes))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def reads_planes(typingctx: Any, variant: Any) -> Any:
+    """Whether the source is planes, a constant of the compiled code."""
+    flag = ir.Constant(ir.IntType(1), variant.source == "planes")
+    return types.boolean(variant), lambda context, builder, sig, args: flag
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def writes_planes(typingctx: Any, variant: Any) -> Any:
+    """Whether the target is planes, a constant of the compiled code."""
+    flag = ir.Constant(ir.IntType(1), variant.target == "planes")
+    return types.boolean(variant), lambda context, builder, sig, args: flag
+
+
+def _reader(reverse: bool) -> Any:
+    def typing(typingctx: Any, variant: Any, address: Any, distance: Any) -> Any:
+        def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            z = emit_read(builder, variant, args[1], args[2], None, reverse)
+            return context.make_tuple(builder, sig.return_type, [z.re.value, z.im.value])
+
+        return _pair(variant)(variant, address, distance), emit
+
+    return typing
+
+
+def _writer(reverse: bool) -> Any:
+    def typing(typingctx: Any, variant: Any, re: Any, im: Any, address: Any, distance: Any, scale: Any) -> Any:
+        def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            z = Split(Lane(builder, args[1]), Lane(builder, args[2]))
+            emit_write(builder, variant, z, args[3], args[4], args[5], reverse)
+            return context.get_dummy_value()
+
+        return types.void(variant, re, im, address, distance, scale), emit
+
+    return typing
+
+
+# Registers of points at the variant's source end, and to its target end; reversed: the last point in the first lane.
+read_point, read_point_reversed = intrinsic(_reader(reverse=False)), intrinsic(_reader(reverse=True))
+write_point, write_point_reversed = intrinsic(_writer(reverse=False)), intrinsic(_writer(reverse=True))
+
+
 # ---------------------------------------------------------------------------------------------------------- codelets
 
 
-def _points(variant: Variant) -> Any:
-    return types.UniTuple(variant.vector, 2 * variant.codelet)
-
-
 @intrinsic  # type: ignore[untyped-decorator]
-def load_points(typingctx: Any, variant: Any, address: Any, step: Any, distance: Any) -> Any:
-    """The codelet's operands, `step` bytes apart, as a tuple (re, im, re, im, …)."""
-    points = _points(variant)
-
-    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        values = []
-        for k in range(variant.codelet):
-            re = moved(builder, args[1], times(builder, args[2], k))
-            values += [emit_load(builder, a, variant.vector) for a in (re, moved(builder, re, args[3]))]
-        return context.make_tuple(builder, points, values)
-
-    return points(variant, address, step, distance), emit
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def store_points(typingctx: Any, points: Any, address: Any, step: Any, distance: Any) -> Any:
-    """The reverse of `load_points`."""
-
-    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        values = cgutils.unpack_tuple(builder, args[0])
-        for k in range(len(values) // 2):
-            re = moved(builder, args[1], times(builder, args[2], k))
-            emit_store(builder, values[2 * k], re)
-            emit_store(builder, values[2 * k + 1], moved(builder, re, args[3]))
-        return context.get_dummy_value()
-
-    return types.void(points, address, step, distance), emit
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def store_columns(typingctx: Any, variant: Any, points: Any, address: Any, distance: Any) -> Any:
-    """Store the transpose: lane i of point k goes to number ``i · radix + k``.  The radix is a multiple of the lanes."""
-
-    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        values, n, size = cgutils.unpack_tuple(builder, args[1]), variant.lanes, variant.bytes
-        for part, base in ((0, args[2]), (1, builder.add(args[2], args[3]))):
-            for k in range(0, variant.codelet, n):
-                for i, row in enumerate(emit_transpose(builder, values[2 * k + part : 2 * (k + n) : 2])):
-                    emit_store(builder, row, moved(builder, base, (i * variant.codelet + k) * size))
-        return context.get_dummy_value()
-
-    return types.void(variant, points, address, distance), emit
+def radix(typingctx: Any, variant: Any) -> Any:
+    """Points of the variant's codelet, a constant of the compiled code."""
+    return types.intp(variant), lambda context, builder, sig, args: constant(variant.codelet)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def codelet(typingctx: Any, variant: Any, points: Any) -> Any:
-    """The variant's codelet, one in each lane, on a tuple re, im, re, im, … of its operands."""
+    """The variant's codelet, one in each lane, on a tuple (re, im, re, im, …) of its operands."""
     function = CODELETS[variant.codelet]
     results = function(*[Split(0.0, 0.0)] * (len(points) // 2))
     returned = types.UniTuple(variant.vector, 2 * len(results))
@@ -534,34 +591,79 @@ def codelet(typingctx: Any, variant: Any, points: Any) -> Any:
     return returned(variant, points), emit
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def twiddled(typingctx: Any, variant: Any, points: Any, address: Any) -> Any:
-    """Points 1, 2, … times the complex numbers (re, im, re, im, …) at `address`, the same in every lane."""
+def emit_butterfly(builder: Any, variant: Variant, source: Any, step: Any, distance: Any, window: Any) -> list[Split]:
+    """The codelet on points `step` bytes apart, each read when it is needed."""
 
-    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        z = points_of(builder, args[1])
-        for k in range(1, len(z)):
-            re = moved(builder, args[2], 2 * (k - 1) * variant.bytes)
-            parts = [emit_broadcast(builder, a, variant.vector) for a in (re, moved(builder, re, variant.bytes))]
-            z[k] = z[k] * Split(*(Lane(builder, part) for part in parts))
-        return tuple_of(context, builder, points, z)
+    def waiting(k: int) -> Waiting:
+        return Waiting(
+            lambda: emit_read(builder, variant, moved(builder, source, times(builder, step, k)), distance, window)
+        )
 
-    return points(variant, points, address), emit
+    return list(CODELETS[variant.codelet](*map(waiting, range(int(variant.codelet)))))
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def twiddled_lanes(typingctx: Any, variant: Any, points: Any, address: Any, step: Any) -> Any:
-    """Points 1, 2, … times registers of complex numbers: those for point k are at ``address + 2 (k − 1) step``, imaginary parts `step` after."""
+def butterfly(
+    typingctx: Any,
+    variant: Any,
+    source: Any,
+    step: Any,
+    target: Any,
+    target_step: Any,
+    distance: Any,
+    twiddles: Any,
+    scale: Any,
+) -> Any:
+    """The codelet from points `step` bytes apart to points `target_step` bytes apart.
+
+    twiddles: address of the factors (re, im, re, im, …) of points 1, 2, …, the same in every lane; used if the variant is twiddled.
+    """
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        z = points_of(builder, args[1])
-        for k in range(1, len(z)):
-            re = moved(builder, args[2], times(builder, args[3], 2 * (k - 1)))
-            parts = [emit_load(builder, a, variant.vector) for a in (re, builder.add(re, args[3]))]
-            z[k] = z[k] * Split(*(Lane(builder, part) for part in parts))
-        return tuple_of(context, builder, points, z)
+        _, x, x_step, y, y_step, apart, factors, factor = args
+        for k, z in enumerate(emit_butterfly(builder, variant, x, x_step, apart, None)):
+            if k and variant.twiddled:
+                re = moved(builder, factors, 2 * (k - 1) * variant.bytes)
+                parts = [emit_broadcast(builder, a, variant.vector) for a in (re, moved(builder, re, variant.bytes))]
+                z = z * Split(*(Lane(builder, part) for part in parts))  # noqa: PLW2901
+            emit_write(builder, variant, z, moved(builder, y, times(builder, y_step, k)), apart, factor)
+        return context.get_dummy_value()
 
-    return points(variant, points, address, step), emit
+    return types.void(variant, source, step, target, target_step, distance, twiddles, scale), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def first_butterfly(
+    typingctx: Any,
+    variant: Any,
+    source: Any,
+    step: Any,
+    target: Any,
+    distance: Any,
+    twiddles: Any,
+    twiddle_step: Any,
+    window: Any,
+) -> Any:
+    """The codelet on points `step` bytes apart, stored transposed: lane i of point k goes to number ``i · radix + k``.
+
+    twiddles: registers of factors; those of point k are ``2 (k − 1) twiddle_step`` bytes on, imaginary parts `twiddle_step` after real ones.
+    window: distance from a weighted point to its weights.  The radix is a multiple of the lanes.
+    """
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        _, x, x_step, y, apart, factors, factor_step, weights = args
+        z = emit_butterfly(builder, variant, x, x_step, apart, weights)
+        for k in range(1, len(z)):
+            re = moved(builder, factors, times(builder, factor_step, 2 * (k - 1)))
+            parts = [emit_load(builder, a, variant.vector) for a in (re, builder.add(re, factor_step))]
+            z[k] = z[k] * Split(*(Lane(builder, part) for part in parts))
+        for base, parts in ((y, [p.re.value for p in z]), (builder.add(y, apart), [p.im.value for p in z])):
+            for k in range(0, len(z), variant.lanes):
+                for i, row in enumerate(emit_transpose(builder, parts[k : k + variant.lanes])):
+                    emit_store(builder, row, moved(builder, base, (i * len(z) + k) * variant.bytes))
+        return context.get_dummy_value()
+
+    return types.void(variant, source, step, target, distance, twiddles, twiddle_step, window), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]

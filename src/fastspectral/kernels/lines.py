@@ -16,15 +16,15 @@ from fastspectral.kernels.program import (
     EXECUTOR,
     FILL,
     INNER,
-    INVERSE,
     KEEP,
     LANES,
+    LINES,
     LOAD,
-    LOAD_RAGGED,
     OUTER,
     PLANE_BYTES,
     PROGRAM,
     PROGRAM_COLUMNS,
+    RAGGED,
     RUN,
     SCALE,
     SOURCE,
@@ -34,14 +34,13 @@ from fastspectral.kernels.program import (
     SOURCE_STEP_BYTES,
     STEPS,
     STORE,
-    STORE_RAGGED,
     STORED,
+    SWAPPED,
     TARGET,
     TARGET_INNER_BYTES,
     TARGET_OUTER_BYTES,
     TARGET_PART_BYTES,
     TARGET_STEP_BYTES,
-    VIEW,
 )
 
 ALIGNMENT = 64  # a cache line and the widest register
@@ -67,23 +66,32 @@ def transform_groups(source: int, target: int, geometry: Any, scratch: int, begi
             i, j = line // inner, line % inner
             lines[lane] = source + i * geometry[SOURCE_OUTER_BYTES] + j * geometry[SOURCE_INNER_BYTES]
             out_lines[lane] = target + i * geometry[TARGET_OUTER_BYTES] + j * geometry[TARGET_INNER_BYTES]
-        ragged = first + width > run
-        load = geometry[LOAD_RAGGED] if ragged else geometry[LOAD]
-        step, part = geometry[SOURCE_STEP_BYTES], geometry[SOURCE_PART_BYTES]
-        call_address(load, (0, lines, buffers[0], plane, step, part, geometry[KEEP], geometry[FILL]))
+        way = RAGGED if first + width > run else 0
+        if geometry[way + LOAD]:
+            step, part = geometry[SOURCE_STEP_BYTES], geometry[SOURCE_PART_BYTES]
+            call_address(
+                geometry[way + LOAD], (0, lines, buffers[0], plane, step, part, geometry[KEEP], geometry[FILL])
+            )
         last = 0
-        address = geometry[PROGRAM]
-        for _ in range(geometry[STEPS]):
+        address = geometry[way + PROGRAM]
+        for _ in range(geometry[way + STEPS]):
             row = pointer(address)
-            # Exchanging the planes of real and imaginary parts turns a transform into its inverse.
-            swapped = row[VIEW] != 0 and (row[VIEW] < 0) != (geometry[INVERSE] != 0)
-            shift, distance = (plane, -plane) if swapped else (0, plane)
             last = row[TARGET]
-            call_address(row[ADDRESS], (0, buffers[row[SOURCE]] + shift, buffers[last] + shift, distance, row))
+            x = lines[0] if row[SOURCE] == LINES else buffers[row[SOURCE]]
+            y = out_lines[0] if last == LINES else buffers[last]
+            distance = plane
+            if row[SWAPPED]:
+                distance = -plane
+                x += 0 if row[SOURCE] == LINES else plane
+                y += 0 if last == LINES else plane
+            call_address(row[ADDRESS], (0, x, y, distance, row, geometry))
             address += PROGRAM_COLUMNS * 8
-        store = geometry[STORE_RAGGED] if ragged else geometry[STORE]
-        step, part = geometry[TARGET_STEP_BYTES], geometry[TARGET_PART_BYTES]
-        call_address(store, (0, out_lines, buffers[last], plane, step, part, geometry[STORED], geometry[SCALE]))
+        if geometry[way + STORE]:
+            step, part = geometry[TARGET_STEP_BYTES], geometry[TARGET_PART_BYTES]
+            call_address(
+                geometry[way + STORE],
+                (0, out_lines, buffers[last], plane, step, part, geometry[STORED], geometry[SCALE]),
+            )
 
 
 @njit

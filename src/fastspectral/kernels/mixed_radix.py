@@ -8,7 +8,9 @@ Each pass reads one buffer and writes the other, so there is no bit reversal; th
 twiddle serves a whole register and, over all q, a whole group p.  In the first pass of a single line s is 1: there lanes run along p, and the results are
 transposed on their way to memory (`first_pass`).  s is a multiple of the lanes in all others.
 
-Rows: TABLE address of the twiddles, GROUPS m, SPAN bytes of s points.
+The first pass may read the caller's lines and the last one may write them; VECTOR_BYTES of the geometry says how they lie.
+
+Rows: TABLE address of the twiddles, GROUPS m, SPAN bytes of s points; WINDOW, in the first pass of weighted lines, the address of the weights.
 
 Sources: Stockham (1966); Swarztrauber, "FFT algorithms for vector computers" (1984); Van Loan (1992), §1.7.
 """
@@ -17,57 +19,63 @@ from typing import Any
 
 from fastspectral.kernels.lanes import (
     broadcast_point,
-    codelet,
+    butterfly,
+    first_butterfly,
     lanes,
     load_point,
-    load_points,
     number_bytes,
     radix,
+    reads_planes,
     splat,
-    store_columns,
     store_point,
-    store_points,
-    twiddled,
-    twiddled_lanes,
+    writes_planes,
 )
-from fastspectral.kernels.program import GROUPS, RADIX, ROOTS, SPAN, TABLE
+from fastspectral.kernels.program import (
+    GROUPS,
+    RADIX,
+    ROOTS,
+    SCALE,
+    SOURCE_VECTOR_BYTES,
+    SPAN,
+    TABLE,
+    TARGET_VECTOR_BYTES,
+    WINDOW,
+)
 
 
-def first_pass(variant: Any, source: int, target: int, distance: int, row: Any) -> None:
+def first_pass(variant: Any, source: int, target: int, distance: int, row: Any, geometry: Any) -> None:
     """First pass of one line: lanes along p.  The radix is a multiple of the lanes, m at least the lanes.
 
     A last register that reaches over m overlaps its predecessor and does some p twice.
     """
     groups, size = row[GROUPS], number_bytes(variant)
-    plane = groups * size
+    plane, point = groups * size, size if reads_planes(variant) else 2 * size
     for start in range(0, groups, lanes(variant)):
         p = min(start, groups - lanes(variant))
-        x = load_points(variant, source + p * size, plane, distance)
-        y = twiddled_lanes(variant, codelet(variant, x), row[TABLE] + p * size, plane)
-        store_columns(variant, y, target + p * radix(variant) * size, distance)
+        y = target + p * radix(variant) * size
+        twiddles = row[TABLE] + p * size
+        first_butterfly(variant, source + p * point, groups * point, y, distance, twiddles, plane, row[WINDOW] - source)
 
 
-def middle_pass(variant: Any, source: int, target: int, distance: int, row: Any) -> None:
-    """Any later pass but the last one."""
-    groups, span = row[GROUPS], row[SPAN]
-    step, vector = groups * span, lanes(variant) * number_bytes(variant)
+def later_pass(variant: Any, source: int, target: int, distance: int, row: Any, geometry: Any) -> None:
+    """Any other pass."""
+    vector = lanes(variant) * number_bytes(variant)
+    groups, width = row[GROUPS], row[SPAN] // vector
+    x_bytes = vector if reads_planes(variant) else geometry[SOURCE_VECTOR_BYTES]
+    y_bytes = vector if writes_planes(variant) else geometry[TARGET_VECTOR_BYTES]
     twiddles, twiddle_bytes = row[TABLE], 2 * (radix(variant) - 1) * number_bytes(variant)
-    for p in range(groups):
-        x, y = source + p * span, target + p * radix(variant) * span
-        for q in range(0, span, vector):
-            points = codelet(variant, load_points(variant, x + q, step, distance))
-            store_points(twiddled(variant, points, twiddles), y + q, span, distance)
+    x, y, scale = source, target, geometry[SCALE]
+    x_step, y_step = groups * width * x_bytes, width * y_bytes
+    for _ in range(groups):
+        for _ in range(width):
+            butterfly(variant, x, x_step, y, y_step, distance, twiddles, scale)
+            x += x_bytes
+            y += y_bytes
+        y += (radix(variant) - 1) * y_step
         twiddles += twiddle_bytes
 
 
-def last_pass(variant: Any, source: int, target: int, distance: int, row: Any) -> None:
-    """The last pass: one group, no twiddles."""
-    span = row[SPAN]
-    for q in range(0, span, lanes(variant) * number_bytes(variant)):
-        store_points(codelet(variant, load_points(variant, source + q, span, distance)), target + q, span, distance)
-
-
-def prime_pass(variant: Any, source: int, target: int, distance: int, row: Any) -> None:
+def prime_pass(variant: Any, source: int, target: int, distance: int, row: Any, geometry: Any) -> None:
     """A pass of any odd radix R by symmetric pairs; RADIX R, ROOTS address of (cos, sin)(2πjk/R) for k, j = 1..h, h = (R − 1)/2.
 
     The sums and differences of the pairs replace the points in the source, which is scratch.  Two k at a time share their loads: one at a time the

@@ -14,20 +14,20 @@ import numpy as np
 from fastspectral._jit import njit
 from fastspectral.kernels.lanes import call_address
 from fastspectral.kernels.lines import groups_of
-from fastspectral.kernels.program import EXECUTOR, INNER, INVERSE, RUN, SCALE, SOURCE_INNER_BYTES, TARGET_INNER_BYTES
+from fastspectral.kernels.program import EXECUTOR, INNER, RUN, SCALE, SOURCE_INNER_BYTES, TARGET_INNER_BYTES
 
-COMPLEX, ONESIDED, INVERSE_ONESIDED = 0, 1, 2
+COMPLEX, INVERSE, ONESIDED, INVERSE_ONESIDED = 0, 1, 2, 3
 MANY = 4  # lines from which on the plan for many lines is used
 
 
 @njit
-def transform_rows(lines: Any, out: Any, scale: float, plan: Any, which: int, inverse: int) -> None:
+def transform_rows(lines: Any, out: Any, scale: float, plan: Any, which: int) -> None:
     """Run one of the plan's transforms on all rows."""
     if lines.shape[0] == 0:
         return
     many = lines.shape[0] >= MANY
-    geometry = plan.geometries[which + (3 if many else 0)].copy()
-    geometry[INNER], geometry[RUN], geometry[INVERSE] = lines.shape[0], lines.shape[0], inverse
+    geometry = plan.geometries[which + (4 if many else 0)].copy()
+    geometry[INNER], geometry[RUN] = lines.shape[0], lines.shape[0]
     geometry[SOURCE_INNER_BYTES], geometry[TARGET_INNER_BYTES] = lines.strides[0], out.strides[0]
     factor = np.empty(2, plan.one.dtype)
     factor[0] = scale
@@ -44,23 +44,23 @@ def transform_rows(lines: Any, out: Any, scale: float, plan: Any, which: int, in
 @njit
 def fft_lines(lines: Any, out: Any, scale: float, plan: Any) -> None:
     """out[l, k] = scale · Σ_j lines[l, j] exp(−2πi jk/n).  lines, out: (count, n) complex."""
-    transform_rows(lines, out, scale, plan, COMPLEX, 0)
+    transform_rows(lines, out, scale, plan, COMPLEX)
 
 
 @njit
 def ifft_lines(lines: Any, out: Any, scale: float, plan: Any) -> None:
     """out[l, j] = scale · Σ_k lines[l, k] exp(+2πi jk/n).  lines, out: (count, n) complex."""
-    transform_rows(lines, out, scale, plan, COMPLEX, 1)
+    transform_rows(lines, out, scale, plan, INVERSE)
 
 
 @njit
 def rfft_lines(lines: Any, out: Any, scale: float, plan: Any) -> None:
     """The first n // 2 + 1 bins of `fft_lines` for real lines.  lines: (count, n) real; out: (count, n // 2 + 1) complex."""
-    transform_rows(lines, out, scale, plan, ONESIDED, 0)
+    transform_rows(lines, out, scale, plan, ONESIDED)
 
 
 @njit
 def irfft_lines(lines: Any, out: Any, scale: float, plan: Any) -> None:
     """`ifft_lines` of spectra given by their first half.  lines: (count, n // 2 + 1) complex; out: (count, n) real."""
     # an even number of real points is transformed as half as many complex ones
-    transform_rows(lines, out, scale if plan.n % 2 else 2 * scale, plan, INVERSE_ONESIDED, 1)
+    transform_rows(lines, out, scale if plan.n % 2 else 2 * scale, plan, INVERSE_ONESIDED)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastspectral._arrays import as_float, deliver, output
-from fastspectral.kernels.program import PROGRAM, SPAN, TABLE
+from fastspectral.kernels.program import LINES, PROGRAM, RAGGED, SOURCE, SPAN, TABLE, WINDOW
 from fastspectral.ops._lines import narrow, run, wide
 from fastspectral.ops._shapes import stft_spec
 from fastspectral.plans import Lines, LineTransform, Program, aligned, line_transform
@@ -100,7 +100,17 @@ def stft(
     out_lines = Lines(spec.batch, spec.frames, spec.frames * bytes_of_frame, bytes_of_frame, 2 * size)
     kind = "complex" if spec.is_complex else "onesided" if spec.bins != spec.frame_length else "real"
     n, bins = spec.frame_length, spec.bins
-    plan = line_transform(kind, n, n, False, 8 * size, lines, out_lines, windowed=w is not None, stored=bins)
+    plan = line_transform(
+        kind,
+        n,
+        n,
+        False,
+        8 * size,
+        lines,
+        out_lines,
+        windowed=w is not None,
+        stored=bins if spec.is_complex and bins != n else 0,
+    )
     if w is None:
         run(plan, source, target, workers)
     else:
@@ -114,13 +124,20 @@ def with_window(
 ) -> LineTransform:
     """The plan with the window put into its first step; for use while `plan`, which holds the other tables, exists.
 
-    The window's table holds the factors of the real and of the imaginary parts of a frame's points: the even and odd samples of w if `pairs`, else w twice.
+    The window's factors stand as the numbers of a frame do (`pairs`: two real samples are a point; else each counts twice), or, where the frame is
+    loaded before it is weighed, those of the real parts of all points in front of those of the imaginary parts.
     """
     with np.errstate(over="ignore"):
-        rounded = w.astype(dtype, copy=False)
-    steps, geometry = plan.program.steps.copy(), plan.geometry.copy()
-    table = aligned(2 * int(steps[0, SPAN]) // size, f"f{size}").reshape(2, -1)
-    table[...] = 0
-    table[:, : w.size // 2 if pairs else w.size] = (rounded[0::2], rounded[1::2]) if pairs else rounded
-    steps[0, TABLE], geometry[PROGRAM] = table.ctypes.data, steps.ctypes.data
-    return plan._replace(geometry=geometry, program=Program(steps, table, plan.program.points))
+        factors = np.repeat(w.astype(dtype, copy=False), 1 if pairs else 2)
+    steps, geometry = plan.programs[0].steps.copy(), plan.geometry.copy()
+    if steps[0, SOURCE] == LINES:
+        table = aligned(factors.size, f"f{size}")
+        table[...] = factors
+        steps[0, WINDOW] = table.ctypes.data
+    else:
+        table = aligned(2 * int(steps[0, SPAN]) // size, f"f{size}")
+        table[...] = 0
+        table.reshape(2, -1)[:, : factors.size // 2] = factors.reshape(-1, 2).T
+        steps[0, TABLE] = table.ctypes.data
+    geometry[[PROGRAM, RAGGED + PROGRAM]] = steps.ctypes.data
+    return plan._replace(geometry=geometry, programs=(Program(steps, table, 0),) * 2)

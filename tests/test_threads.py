@@ -1,0 +1,174 @@
+"""Every operator on many workers, from many threads and processes, on every layer of Numba's: the same bits as serially."""
+
+import concurrent.futures
+import multiprocessing
+import random
+import threading
+from importlib.util import find_spec
+
+import numba
+import numpy as np
+import pytest
+from numba import njit, prange
+
+import fastspectral
+from fastspectral import fft_plan, kernels, set_workers
+
+
+def numbers(*shape, dtype=np.float64):
+    return np.random.default_rng(len(shape)).standard_normal(shape).astype(dtype)
+
+
+LINES = numbers(41, 400, 2)
+COLUMNS = numbers(30, 60, 7, 2, dtype=np.float32)
+BINS = numbers(33, 201, 2, dtype=np.float32)
+SPEECH, WINDOW = numbers(2, 8000), np.hanning(400)
+X, W = numbers(2, 16, 50, dtype=np.float32), numbers(16, 8, 8, dtype=np.float32)
+IMAGE, TAPS = numbers(1, 12, 9, 10), numbers(12, 2, 3, 3)
+
+# Whole groups of lines and ragged ones, a convolution for a length with a large prime, every way in and out of a real
+# transform; ConvTranspose in blocks, in groups, and with a weight that only the direct sum takes.
+CALLS = {
+    "dft": lambda: fastspectral.dft(LINES),
+    "dft of columns": lambda: fastspectral.dft(COLUMNS, axis=1),
+    "dft of a prime length": lambda: fastspectral.dft(LINES, 1009),
+    "dft of real lines": lambda: fastspectral.dft(LINES[..., :1], onesided=True),
+    "dft to real lines": lambda: fastspectral.dft(BINS, inverse=True, onesided=True),
+    "dft in float16": lambda: fastspectral.dft(LINES.astype(np.float16), inverse=True),
+    "stft": lambda: fastspectral.stft(SPEECH, 160, WINDOW),
+    "stft of odd frames": lambda: fastspectral.stft(SPEECH, 100, frame_length=31, onesided=False),
+    "conv_transpose": lambda: fastspectral.conv_transpose(X, W, strides=[4], pads=[2, 2]),
+    "conv_transpose in groups": lambda: fastspectral.conv_transpose(IMAGE, TAPS, group=3, dilations=[1, 2]),
+    "conv_transpose with infinity": lambda: fastspectral.conv_transpose(X, np.where(W > 2, np.float32(np.inf), W)),
+    "hann_window": lambda: fastspectral.hann_window(1000),
+    "mel_weight_matrix": lambda: fastspectral.mel_weight_matrix(80, 400, 16000, 0.0, 8000.0),
+}
+
+
+def results(workers):
+    """Bits of the result of every call, by its name."""
+    with set_workers(workers):
+        return {name: call().tobytes() for name, call in CALLS.items()}
+
+
+def results_in_threads(count):
+    """The same from each of `count` threads, which start at once, in orders and with workers of their own."""
+    gate = threading.Barrier(count)
+
+    def run(number):
+        calls = random.Random(number).sample(sorted(CALLS.items()), len(CALLS))
+        gate.wait(timeout=60)
+        with set_workers([None, 1, -1][number % 3]):
+            return {name: call().tobytes() for name, call in calls}
+
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        return list(pool.map(run, range(count)))
+
+
+def results_in_forked_children(workers):
+    """The same from two forked children, after the parent has used all its threads, and from the parent afterwards."""
+    results(workers)
+    with multiprocessing.get_context("fork").Pool(2) as pool:  # leaving it ends children that hang
+        children = pool.map_async(results, [workers, workers]).get(timeout=100)
+    return [*children, results(workers)]
+
+
+def results_by_workers(counts):
+    """The same for each number of workers."""
+    assert numba.get_num_threads() >= max(counts)
+    return {count: results(count) for count in counts}
+
+
+def in_new_process(function, argument, monkeypatch, **environment):
+    """Give function(argument) of a new interpreter; fail if that dies."""
+    monkeypatch.delenv("FASTSPECTRAL_WORKERS", raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    spawn = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as pool:
+        return pool.submit(function, argument).result(timeout=200)
+
+
+layers = pytest.mark.parametrize(
+    "layer",
+    [
+        pytest.param("default", id="layer of the package"),
+        pytest.param("omp", marks=pytest.mark.skipif(not find_spec("numba.np.ufunc.omppool"), reason="no omp here")),
+        "workqueue",
+    ],
+)
+
+
+@pytest.fixture(scope="module")
+def serial():
+    return results(1)
+
+
+def assert_same(actual, serial):
+    assert actual.keys() == serial.keys()
+    assert [name for name in serial if actual[name] != serial[name]] == []
+
+
+def test_any_number_of_workers_gives_the_same_bits(serial, monkeypatch):
+    """More workers than cores, and numbers that divide no size."""
+    by_workers = in_new_process(results_by_workers, (1, 2, 3, 7), monkeypatch, NUMBA_NUM_THREADS="7")
+    for actual in by_workers.values():
+        assert_same(actual, serial)
+
+
+def test_eight_threads(serial):
+    for actual in results_in_threads(8):
+        assert_same(actual, serial)
+
+
+@layers
+def test_eight_threads_of_a_new_process(layer, serial, monkeypatch):
+    """They load the kernels and start Numba's threads at once, too."""
+    for actual in in_new_process(
+        results_in_threads, 8, monkeypatch, NUMBA_NUM_THREADS="2", NUMBA_THREADING_LAYER=layer
+    ):
+        assert_same(actual, serial)
+
+
+def test_spawned_process_after_a_parallel_call(serial, monkeypatch):
+    results(-1)
+    assert_same(in_new_process(results, -1, monkeypatch), serial)
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+@layers
+def test_forked_children_after_a_parallel_call(layer, serial, monkeypatch):
+    settings = {"NUMBA_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": layer}
+    for actual in in_new_process(results_in_forked_children, 2, monkeypatch, **settings):
+        assert_same(actual, serial)
+
+
+@njit
+def filtered(frame, spectrum, gains, plan):
+    """Multiply the spectrum of one frame, in place."""
+    kernels.rfft_lines(frame, spectrum, 1.0, plan)
+    spectrum[:] *= gains
+    kernels.irfft_lines(spectrum, frame, 1.0 / plan.n, plan)
+
+
+@njit
+def filter_frames(frames, gains, plan):
+    for t in range(frames.shape[0]):
+        filtered(frames[t : t + 1], np.empty((1, gains.size), np.complex128), gains, plan)
+
+
+@njit(parallel=True)
+def filter_frames_parallel(frames, gains, plan):
+    for t in prange(frames.shape[0]):
+        filtered(frames[t : t + 1], np.empty((1, gains.size), np.complex128), gains, plan)
+
+
+@pytest.mark.parametrize("n", [64, 400, 441, 2018])
+def test_kernels_inside_the_users_prange(n):
+    frames, gains, plan = numbers(200, n), np.linspace(1, 0, n // 2 + 1), fft_plan(n, np.float64)
+    want = np.fft.irfft(np.fft.rfft(frames) * gains, n)
+    one, all_ = frames.copy(), frames.copy()
+    filter_frames(one, gains, plan)
+    filter_frames_parallel(all_, gains, plan)
+    assert np.linalg.norm(one - want) <= 4 * 2.0**-52 * np.log2(n) * np.linalg.norm(want)
+    np.testing.assert_array_equal(all_, one)
