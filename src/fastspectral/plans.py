@@ -44,7 +44,7 @@ def aligned(count: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
 def step_address(kernel: Callable[..., None], variant: Variant) -> int:
     """Address of a step compiled for a variant."""
-    return compiled_address(kernel, variant, INTEGER, INTEGER, INTEGER, ROW, ROW)
+    return compiled_address(kernel, variant, INTEGER, INTEGER, ROW, ROW)
 
 
 def rim_address(name: str, direction: Literal["load", "store"], bits: int, lanes: int) -> int:
@@ -68,13 +68,16 @@ class Ends(NamedTuple):
 class ProgramBuilder:
     """Collects steps; the data move from one buffer to the other and back."""
 
-    def __init__(self, bits: int, group: Group, ends: Ends, inverse: bool, windowed: bool) -> None:
-        self.bits, self.group, self.ends, self.inverse, self.windowed = bits, group, ends, inverse, windowed
+    def __init__(self, bits: int, group: Group, ends: Ends) -> None:
+        self.bits, self.group, self.ends = bits, group, ends
         self.rows: list[list[int]] = []
         self.tables: list[npt.NDArray[np.float64]] = []
         self.numbers = 0
         self.buffer = 0
-        self.point_bytes = bits // 8 * (1 if group.line else group.lanes)
+        self.point_bytes = 2 * bits // 8 * (1 if group.line else group.lanes)
+        # What a line is in outside the passes, and how the results leave: in the caller's lines, or where a rim kernel takes them.
+        self.rim = "pairs" if group.line else "planes"
+        self.results = "pairs results" if group.line or ends.writes else "planes"
 
     def table(self, *parts: npt.NDArray[np.float64]) -> int:
         """Keep the parts, one after the other, and return their offset in the program's tables."""
@@ -100,49 +103,31 @@ class ProgramBuilder:
         kernel: Callable[..., None],
         *arguments: int,
         codelet: int | str = 0,
+        source: str = "planes",
+        target: str = "planes",
         twiddled: bool = False,
-        view: int = 0,
-        moves: bool = True,
-        last: bool = False,
+        in_place: bool = False,
     ) -> None:
-        """Append a step; `arguments` from column TABLE on.
-
-        view: 1 for a step that follows the direction of the transform, −1 for the opposite direction, 0 for neither; last: nothing follows but the
-        store.
-        """
-        swapped = view != 0 and (view < 0) != self.inverse
-        pairs = "swapped" if swapped else "pairs"
-        source, target, ends = self.buffer, self.buffer ^ moves, ["planes", "planes"]
+        """Append a step; `arguments` from column TABLE on; source and target as in `Variant`."""
+        reads = self.buffer
         if self.ends.reads and not self.rows:
-            source, ends[0] = layout.LINES, "weighted" if self.windowed else pairs
-        if self.ends.writes and last:
-            target, ends[1] = layout.LINES, pairs
-        variant = Variant(self.bits, self.group.lanes, codelet, ends[0], ends[1], twiddled)
-        row = [step_address(kernel, variant), int(swapped), source, target, *arguments]
+            reads, source = layout.LINES, source.replace("planes", "pairs")
+        writes = self.buffer if in_place or reads == layout.LINES else 1 - self.buffer
+        if self.ends.writes and "results" in target:
+            writes = layout.LINES
+        variant = Variant(self.bits, self.group.lanes, codelet, source, target, twiddled)
+        row = [step_address(kernel, variant), reads, writes, *arguments]
         self.rows.append(row + [0] * (layout.PROGRAM_COLUMNS - len(row)))
-        self.buffer = target
+        self.buffer = writes
 
-    def layout_step(self, name: str, *arguments: int, **options: Any) -> None:
-        """Append the step `name`_line or `name`_lanes, whichever the group needs."""
-        module = real if hasattr(real, f"{name}_line") else bluestein
-        self.step(getattr(module, f"{name}_{'line' if self.group.line else 'lanes'}"), *arguments, **options)
-
-    def product(self, factors: npt.NDArray[np.complex128], points: int, view: int) -> None:
-        """Append a multiplication of every point by its factor, with zeros behind up to `points`."""
-        count = factors.size
-        padded = np.zeros(-(-count // self.group.lanes) * self.group.lanes, np.complex128)
-        padded[:count] = factors
-        address = self.table(padded.real, padded.imag)
-        self.layout_step("product", address, count, padded.size * self.bits // 8, points, view=view, moves=False)
-
-    def transform(self, how: Recipe, n: int, view: int, last: bool) -> None:
-        """Append the transform of n points; view 1 in the direction of the call, −1 in the opposite one."""
+    def transform(self, how: Recipe, n: int, source: str, target: str) -> None:
+        """Append the complex transform of n points."""
         if how.padded:
-            self.convolution(n, how.padded, view)
+            self.convolution(n, how.padded, source, target)
         else:
-            self.passes(n, how.factors, view, last)
+            self.passes(n, how.factors, source, target)
 
-    def passes(self, n: int, factors: tuple[int, ...], view: int, last: bool) -> None:
+    def passes(self, n: int, factors: tuple[int, ...], source: str, target: str) -> None:
         """Append Stockham passes."""
         groups, done = n, 1
         for number, radix in enumerate(factors):
@@ -150,30 +135,23 @@ class ProgramBuilder:
             # exponents p k of exp(−2πi / (radix · groups)), p < groups and 1 ≤ k < radix
             w = roots_of_one(np.outer(np.arange(groups), np.arange(1, radix)) % (radix * groups), radix * groups)
             span = done * self.point_bytes
+            ends = {"source": source if number == 0 else "planes", "target": target if groups == 1 else "planes"}
             if number == 0 and self.group.line and self.group.lanes > 1:
-                table = self.table(np.stack([w.real.T, w.imag.T], 1))
-                self.step(mixed_radix.first_pass, table, groups, codelet=radix, view=view)
+                self.step(
+                    mixed_radix.first_pass, self.table(np.stack([w.real.T, w.imag.T], 1)), groups, codelet=radix, **ends
+                )
             elif radix in RADICES:
                 table = self.table(np.stack([w.real, w.imag], -1)) if groups > 1 else 0
-                self.step(
-                    mixed_radix.later_pass,
-                    table,
-                    groups,
-                    span,
-                    codelet=radix,
-                    twiddled=groups > 1,
-                    view=view,
-                    last=last and groups == 1,
-                )
+                self.step(mixed_radix.later_pass, table, groups, span, codelet=radix, twiddled=groups > 1, **ends)
             else:
                 half = np.arange(1, radix // 2 + 1)
                 roots = roots_of_one(np.outer(half, half) % radix, radix)
                 table = self.table(np.stack([w.real, w.imag], -1))
                 roots_table = self.table(np.stack([roots.real, -roots.imag], -1))
-                self.step(mixed_radix.prime_pass, table, groups, span, radix, roots_table, view=view)
+                self.step(mixed_radix.prime_pass, table, groups, span, radix, roots_table)
             done *= radix
 
-    def convolution(self, n: int, padded: int, view: int) -> None:
+    def convolution(self, n: int, padded: int, source: str, target: str) -> None:
         """Append Bluestein's convolution."""
         squares = np.arange(n, dtype=np.int64)
         chirp = roots_of_one(squares * squares % (2 * n), 2 * n)
@@ -181,12 +159,21 @@ class ProgramBuilder:
         kernel = np.zeros(padded, np.clongdouble if padded <= 1 << 20 else np.complex128)
         kernel[:n] = chirp.conj()
         kernel[padded - n + 1 :] = chirp[:0:-1].conj()
-        inner = recipe(padded, self.group.lanes if self.group.line else 1, registers())
-        self.product(chirp, padded, view)
-        self.transform(inner, padded, view, last=False)
-        self.product((np.fft.fft(kernel) / padded).astype(np.complex128), padded, view)
-        self.transform(inner, padded, -view, last=False)
-        self.product(chirp, n, view)
+        spectrum = (np.fft.fft(kernel) / padded).astype(np.complex128)
+        inner = recipe_of(padded, self.group)
+        self.product(chirp, padded, source, self.rim)
+        self.passes(padded, inner.factors, self.rim, "planes")
+        # exchanged on the way into the second transform and out of it: an inverse
+        self.product(spectrum, padded, "planes", f"{self.rim} swapped")
+        self.passes(padded, inner.factors, self.rim, self.rim)
+        self.product(chirp, n, f"{self.rim} swapped", target)
+
+    def product(self, factors: npt.NDArray[np.complex128], points: int, source: str, target: str) -> None:
+        """Append a multiplication of every point by its factor, with zeros behind up to `points`."""
+        count = factors.size
+        kernel = bluestein.product_line if self.group.line else bluestein.product_lanes
+        address = self.table(factors.real, factors.imag)
+        self.step(kernel, address, count, count * self.bits // 8, points, source=source, target=target)
 
     def half_roots(self, n: int) -> int:
         """Table of exp(−2πi k/n) / 2 for k = 0..n/4."""
@@ -237,30 +224,56 @@ def recipe_of(length: int, group: Group) -> Recipe:
 
 def possible_ends(name: str, how: Recipe, windowed: bool, group: Group) -> Ends:
     """Which ends of a program can be at the caller's lines, if they are dense and whole."""
+    direct = bool(how.factors)
     reads = name == "rezip" or (
-        name in ("complex", "unzip", "unzip_full") and how.factors[:1] != () and how.factors[0] in RADICES
+        name in ("complex", "unzip", "unzip_full") and (how.factors[0] in RADICES if direct else how.padded > 0)
     )
-    writes = name == "unzip" or (name in ("complex", "rezip") and how.factors[-1:] != () and how.factors[-1] in RADICES)
+    writes = name == "unzip" or (name == "unzip_full" and group.line)
+    writes = writes or (name in ("complex", "rezip") and (how.factors[-1] in RADICES if direct else how.padded > 0))
     return Ends(reads and (not windowed or group.line), writes)
 
 
 @lru_cache(maxsize=256)
 def program(name: str, n: int, bits: int, group: Group, ends: Ends, inverse: bool, windowed: bool) -> Program:
-    """Program of an algorithm; if `windowed`, the window's address is to be put into its first step: WINDOW where that reads the lines, else TABLE."""
-    shape, build = shape_of(name, n), ProgramBuilder(bits, group, ends, inverse, windowed)
+    """Program of an algorithm; if `windowed`, the window's address is to be put into its first step: WINDOW for one line, TABLE for several."""
+    shape, build = shape_of(name, n), ProgramBuilder(bits, group, ends)
     how = recipe_of(shape.length, group)
-    if windowed and not ends.reads:
-        padded = -(-shape.fill // group.lanes) * group.lanes
-        build.layout_step("weigh", 0, shape.fill, padded * bits // 8, moves=False)
-    if name == "rezip":
-        build.layout_step("rezip", build.half_roots(n), n // 2, codelet="rezip")
-    elif name == "hermitian":
-        build.layout_step("mirror", 0, n // 2, n, moves=False)
-    build.transform(how, shape.length, view=1, last=name in ("complex", "rezip"))
-    if name in ("unzip", "unzip_full"):
-        build.layout_step("unzip", build.half_roots(n), n // 2, codelet="unzip", last=name == "unzip")
-    if name in ("unzip_full", "reals", "reals_full"):
-        build.layout_step("mirror", 0, 0 if name == "reals" else (n - 1) // 2, n, moves=False)
+    half_roots = build.half_roots(n) if "zip" in name else 0
+    swapped = " swapped" if inverse and name in ("complex", "rezip") else ""
+    # Planes are swapped by the rim kernels, so that steps see them in order.
+    entry, results = (
+        end + swapped if "pairs" in end or ends_at_lines else end
+        for end, ends_at_lines in ((build.rim, ends.reads), (build.results, ends.writes))
+    )
+    if windowed and group.line:
+        entry += " weighted"
+    elif windowed:
+        build.step(bluestein.weigh_lanes, 0, shape.fill, shape.fill * bits // 8, in_place=True)
+    if name == "complex":
+        build.transform(how, n, entry, results)
+    elif name in ("unzip", "unzip_full"):
+        build.transform(how, n // 2, entry, build.rim)
+        mirror = n if name == "unzip_full" and group.line else 0
+        unzip = real.unzip_line if group.line else real.unzip_lanes
+        build.step(
+            unzip,
+            half_roots,
+            n // 2,
+            mirror,
+            codelet="unzip",
+            source=build.rim,
+            target=build.results if name == "unzip" or group.line else "planes",
+        )
+    elif name == "rezip":
+        rezip = real.rezip_line if group.line else real.rezip_lanes
+        build.step(rezip, half_roots, n // 2, codelet="rezip", source=build.rim, target=f"{build.rim}{swapped}")
+        build.transform(how, n // 2, build.rim, results)
+    if name == "hermitian":
+        build.step(real.mirror_lanes, 0, n // 2, n, True, in_place=True)
+    if shape.source == "reals" or name == "hermitian":
+        build.transform(how, n, "planes", "planes")
+    if name in ("reals", "reals_full") or (name == "unzip_full" and not group.line):
+        build.step(real.mirror_lanes, 0, 0 if name == "reals" else (n - 1) // 2, n, inverse, in_place=True)
     return build.program(max(shape.fill, shape.stored, how.padded) + group.lanes)
 
 
@@ -348,8 +361,8 @@ def line_transform(
     ragged_ends = Ends(ends.reads and load_ragged == load, ends.writes and store_ragged == store)
     full = program(name, n, bits, group, ends, inverse, windowed)
     ragged = program(name, n, bits, group, ragged_ends, inverse, windowed)
-    # an odd number of cache lines, so that the two parts of a point do not fall on the same cache set
-    plane_bytes = (full.points * (1 if group.line else group.lanes) * bits // 8 // 64 | 1) * 64 + 128
+    # an odd number of cache lines, so that the same point of both buffers does not fall on the same cache set
+    buffer_bytes = (full.points * (1 if group.line else group.lanes) * 2 * bits // 8 // 64 | 1) * 64 + 128
     geometry = np.zeros(layout.GEOMETRY_SIZE, np.int64)
     for way, names, which, steps in (
         (0, (load, store), ends, full.steps),
@@ -366,11 +379,17 @@ def line_transform(
         register = 2 * group.lanes * bits // 8 if group.line else step
         geometry[first : first + 5] = side.outer_bytes, side.inner_bytes, step, part, register
     geometry[layout.KEEP] = 2 * keep if shape.source == "pairs" else keep
-    geometry[layout.FILL : layout.PLANE_BYTES + 1] = shape.fill, stored or shape.stored, plane_bytes
+    geometry[layout.FILL : layout.BUFFER_BYTES + 1] = shape.fill, stored or shape.stored, buffer_bytes
     scale = reciprocal(1 if not inverse else shape.length if name == "rezip" else n, bits)
+    plane = group.lanes * bits // 8
+    in_order, exchanged = (0, plane), (plane, -plane)
+    geometry[layout.LOAD_REAL : layout.LOAD_IMAGINARY + 1] = exchanged if inverse and name == "complex" else in_order
+    geometry[layout.STORE_REAL : layout.STORE_IMAGINARY + 1] = (
+        exchanged if inverse and name in ("complex", "rezip") else in_order
+    )
     geometry[layout.EXECUTOR], geometry[layout.SCALE] = executor_address(), scale.ctypes.data
     geometry[layout.POINT_LANES] = group.lanes if group.line else 1
-    return LineTransform(geometry, scratch_words(plane_bytes, group.lanes), lines * n, (full, ragged), scale)
+    return LineTransform(geometry, scratch_words(buffer_bytes, group.lanes), lines * n, (full, ragged), scale)
 
 
 class FFTPlan(NamedTuple):

@@ -1,7 +1,8 @@
 """Which algorithm computes a transform of n points: pure functions from integers to a recipe.
 
 The cost of a pass is counted in vector instructions a point: the arithmetic of its codelet and twiddles, its loads and stores, and a charge for what does
-not fit the registers.  The choice rests on the counts alone, so that a plan, and with it every bit of a result, is the same from run to run.
+not fit the registers.  Their weights were fitted to the times of
+single passes on AVX2.  The choice rests on the counts alone, so that a plan, and with it every bit of a result, is the same from run to run.
 """
 
 import math
@@ -15,7 +16,10 @@ __all__ = ["LONGEST", "RADICES", "Group", "Recipe", "choose_group", "recipe"]
 RADICES = tuple(sorted(key for key in CODELETS if isinstance(key, int)))
 LONGEST = 1 << 26  # points: the tables and scratch of a longer transform pass the memory of most machines
 LOAD_STORE = 3.0  # of one point in one pass, beside its arithmetic
-SPILL = 1.5  # of one register that a codelet has too few
+SPILL = 8.0  # of one point of a codelet that does not fit the registers: its parts are stored and loaded once more
+TRANSPOSE = 30.0  # of one point in the first pass of a line
+TILE = 18.0  # of one point on its way between the caller's line and the lanes
+GATHER = 5.0  # the same for one number that is on its own
 L1_BYTES, L2_BYTES = 32 << 10, 512 << 10  # of the smallest caches in wide use
 LARGEST_DIRECT = 127  # prime whose sums are taken as they stand: their error grows with its square root
 SHORTEST_CONVOLUTION = 100  # over fewer points its error does not average out and may pass 0.6 eps sqrt(log2 n)
@@ -58,8 +62,8 @@ def operations(radix: int) -> int:
 def pass_cost(radix: int, registers: int) -> float:
     """Cost a point of a pass with twiddles."""
     if radix in CODELETS:
-        spilled = max(0, 2 * radix + 2 - registers)
-        return (operations(radix) + 6 * (radix - 1) + SPILL * spilled) / radix + LOAD_STORE
+        spilled = SPILL if 2 * radix + 5 > registers else 0.0
+        return (operations(radix) + 6 * (radix - 1)) / radix + LOAD_STORE + spilled
     if radix > LARGEST_DIRECT:
         return math.inf
     half = (radix - 1) // 2
@@ -77,6 +81,11 @@ def prime_factors(n: int) -> list[int]:
     return found + [n] * (n > 1)
 
 
+def order(radix: int) -> tuple[bool, int]:
+    """Passes of large primes come first, for they work on planes only; of the others the largest comes last, where no twiddles are."""
+    return radix in CODELETS, radix
+
+
 @lru_cache(maxsize=4096)
 def passes(n: int, registers: int) -> tuple[float, tuple[int, ...]]:
     """Cheapest passes for n points: their cost a point and their radices, smallest first."""
@@ -86,7 +95,7 @@ def passes(n: int, registers: int) -> tuple[float, tuple[int, ...]]:
     best: tuple[float, tuple[int, ...]] = (math.inf, ())
     for radix in candidates:
         cost, rest = passes(n // radix, registers)
-        best = min(best, (cost + pass_cost(radix, registers), tuple(sorted((radix, *rest)))))
+        best = min(best, (cost + pass_cost(radix, registers), tuple(sorted((radix, *rest), key=order))))
     return best
 
 
@@ -97,7 +106,9 @@ def line_passes(n: int, lanes: int, registers: int) -> tuple[float, tuple[int, .
     if n % lanes or n // lanes < lanes:
         return math.inf, ()
     cost, rest = passes(n // lanes, registers)
-    return cost + pass_cost(lanes, registers) + 2 * math.log2(lanes), (lanes, *rest)
+    if rest and rest[-1] not in CODELETS:
+        return math.inf, ()
+    return cost + pass_cost(lanes, registers) + TRANSPOSE, (lanes, *rest)
 
 
 @lru_cache(maxsize=4096)
@@ -129,12 +140,12 @@ def choose_group(n: int, lines: int, lanes: int, registers: int, number_bytes: i
     """Cheapest group for `lines` transforms of n points on registers of `lanes` numbers; dense: the points of a line are neighbours in memory."""
 
     def cost(group: Group) -> float:
-        planes = 4 * n * number_bytes * (1 if group.line else group.lanes)
-        memory = 1.0 if planes <= L1_BYTES else 1.3 if planes <= L2_BYTES else 2.0
+        buffers = 4 * n * number_bytes * (1 if group.line else group.lanes)
+        memory = 1.0 if buffers <= L1_BYTES else 1.1 if buffers <= L2_BYTES // 2 else 1.9
         if group.line:
             return lines * (recipe(n, group.lanes, registers).cost * memory + 2 * LOAD_STORE) / group.lanes
         groups = -(-lines // group.lanes)
-        rim = 2 * (LOAD_STORE + math.log2(group.lanes)) if dense else 2.0 * LOAD_STORE * group.lanes
+        rim = 2 * TILE if dense else 2 * GATHER * group.lanes
         return groups * (recipe(n, 1, registers).cost * memory + rim)
 
     candidates = [Group(False, lanes)]

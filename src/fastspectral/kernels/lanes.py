@@ -4,9 +4,10 @@ Numba's loop vectoriser leaves codelets scalar, so the kernels say themselves wh
 ordinary local value with + − ×.  A `Variant` is a value without content whose *type* says what the kernel is compiled for: the number format, the lanes
 of a register and the codelet.  Numba compiles a kernel once for each variant, as it does for any other argument type.
 
-Addresses are plain integers and distances are bytes, so that no index is tested for wraparound.  Complex data inside a transform lie in two planes:
-the imaginary part of a point is `distance` bytes after its real part (before it where the transform is an inverse: exchanging the parts turns one
-direction into the other).  Loads and stores assume the alignment of one number only.
+Addresses are plain integers and distances are bytes, so that no index is tested for wraparound.  Complex data inside a transform lie in blocks, one
+register of real parts and one of imaginary parts behind it: the second address is the first one plus a constant, and the addresses of a codelet's
+operands fit the integer registers (with planes far apart they did not, and passes took twice the time).  Loads and stores assume the alignment of one
+number only.
 """
 
 from functools import cache
@@ -71,7 +72,9 @@ class Vector(types.Type):  # type: ignore[misc]
 class Variant(types.Type):  # type: ignore[misc]
     """What a kernel is compiled for: numbers of `bits` bits, `lanes` in a register, its codelet (a radix or a name; 0 for none), and its two ends.
 
-    An end is "planes", or in the caller's memory "pairs" (re, im), "swapped" pairs (im, re) or, for reading, "weighted" pairs, times a window.
+    An end is "planes" (a register of real parts, then one of imaginary parts) or "pairs" (re, im, re, im, …), either "swapped", with the parts
+    exchanged, which turns a transform into its inverse.  Pairs are "weighted" where they are read times a window, and "results" where they are written
+    times the factor of the transform.
     """
 
     def __init__(
@@ -329,7 +332,7 @@ def _pair(variant: Variant) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def load_point(typingctx: Any, variant: Any, address: Any, distance: Any) -> Any:
-    """Real and imaginary parts of consecutive points of the planes."""
+    """Real and imaginary parts, `distance` bytes apart."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         addresses = args[1], builder.add(args[1], args[2])
@@ -340,7 +343,7 @@ def load_point(typingctx: Any, variant: Any, address: Any, distance: Any) -> Any
 
 @intrinsic  # type: ignore[untyped-decorator]
 def broadcast_point(typingctx: Any, variant: Any, address: Any, distance: Any) -> Any:
-    """Real and imaginary part of one point of the planes, in every lane."""
+    """Real and imaginary part of one point, `distance` bytes apart, in every lane."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         addresses = args[1], builder.add(args[1], args[2])
@@ -353,23 +356,11 @@ def broadcast_point(typingctx: Any, variant: Any, address: Any, distance: Any) -
 
 @intrinsic  # type: ignore[untyped-decorator]
 def store_point(typingctx: Any, re: Any, im: Any, address: Any, distance: Any) -> Any:
-    """Store real and imaginary parts to consecutive points of the planes."""
+    """Store real and imaginary parts `distance` bytes apart."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         emit_store(builder, args[0], args[2])
         emit_store(builder, args[1], builder.add(args[2], args[3]))
-        return context.get_dummy_value()
-
-    return types.void(re, im, address, distance), emit
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def store_point_reversed(typingctx: Any, re: Any, im: Any, address: Any, distance: Any) -> Any:
-    """`store_point` with the last lane first."""
-
-    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        emit_store(builder, emit_reverse(builder, args[0]), args[2])
-        emit_store(builder, emit_reverse(builder, args[1]), builder.add(args[2], args[3]))
         return context.get_dummy_value()
 
     return types.void(re, im, address, distance), emit
@@ -432,7 +423,10 @@ def scatter(typingctx: Any, vector: Any, table: Any, offset: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def load_tile(typingctx: Any, variant: Any, table: Any, offset: Any, target: Any, distance: Any) -> Any:
-    """One register of pairs from each line into planes: lane i is the line at ``table[i] + offset``.  The lanes are an even number."""
+    """One register of pairs from each line into planes: lane i is the line at ``table[i] + offset``.  The lanes are an even number.
+
+    target: where the real parts go; the imaginary parts go `distance` bytes on.
+    """
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         rows = []
@@ -440,7 +434,7 @@ def load_tile(typingctx: Any, variant: Any, table: Any, offset: Any, target: Any
             address = builder.add(builder.load(builder.gep(args[1], [constant(i)])), args[2])
             rows.append(emit_load(builder, address, variant.vector))
         for k, number in enumerate(emit_transpose(builder, rows)):
-            point = moved(builder, args[3], k // 2 * variant.lanes * variant.bytes)
+            point = moved(builder, args[3], k // 2 * 2 * variant.lanes * variant.bytes)
             emit_store(builder, number, builder.add(point, args[4]) if k % 2 else point)
         return context.get_dummy_value()
 
@@ -454,7 +448,7 @@ def store_tile(typingctx: Any, variant: Any, source: Any, distance: Any, factor:
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         numbers = []
         for k in range(variant.lanes):
-            point = moved(builder, args[1], k // 2 * variant.lanes * variant.bytes)
+            point = moved(builder, args[1], k // 2 * 2 * variant.lanes * variant.bytes)
             number = emit_load(builder, builder.add(point, args[2]) if k % 2 else point, variant.vector)
             numbers.append(emit_scaled(builder, number, args[3]))
         for i, row in enumerate(emit_transpose(builder, numbers)):
@@ -485,87 +479,84 @@ class Waiting(Split):
     im = property(lambda self: self.part("im"))
 
 
-def emit_read(builder: Any, variant: Variant, address: Any, distance: Any, window: Any, reverse: bool = False) -> Split:
+def emit_read(builder: Any, variant: Variant, address: Any, window: Any, reverse: bool = False) -> Split:
     """Point at the source end; window: distance from a weighted pair to its weights."""
-    vector = variant.vector
-    if variant.source == "planes":
-        parts = [emit_load(builder, a, vector) for a in (address, builder.add(address, distance))]
-    else:
-        halves = []
-        for k in range(2):
-            place = moved(builder, address, k * variant.lanes * variant.bytes)
-            half = emit_load(builder, place, vector)
-            if variant.source == "weighted":
-                half = builder.fmul(half, emit_load(builder, builder.add(place, window), vector))
-            halves.append(half)
-        parts = list(emit_deinterleave(builder, *halves))
+    vector, width = variant.vector, variant.lanes * variant.bytes
+    parts = [emit_load(builder, moved(builder, address, k * width), vector) for k in range(2)]
+    if "weighted" in variant.source:
+        weights = moved(builder, address, window)
+        parts = [
+            builder.fmul(part, emit_load(builder, moved(builder, weights, k * width), vector))
+            for k, part in enumerate(parts)
+        ]
+    if "pairs" in variant.source:
+        parts = list(emit_deinterleave(builder, *parts))
     if reverse:
         parts = [emit_reverse(builder, part) for part in parts]
-    if variant.source == "swapped":
+    if "swapped" in variant.source:
         parts.reverse()
     return Split(*(Lane(builder, part) for part in parts))
 
 
-def emit_write(
-    builder: Any, variant: Variant, z: Split, address: Any, distance: Any, scale: Any, reverse: bool = False
-) -> None:
-    """Point to the target end; scale: address of the factor, applied on the way to the caller's memory."""
+def emit_write(builder: Any, variant: Variant, z: Split, address: Any, scale: Any, reverse: bool = False) -> None:
+    """Point to the target end; scale: address of the factor of results, the sum of two numbers of which the second is small."""
     parts = [z.re.value, z.im.value]
+    if "swapped" in variant.target:
+        parts.reverse()
     if reverse:
         parts = [emit_reverse(builder, part) for part in parts]
-    if variant.target == "planes":
-        emit_store(builder, parts[0], address)
-        emit_store(builder, parts[1], builder.add(address, distance))
-        return
-    if variant.target == "swapped":
-        parts.reverse()
-    high, low = (emit_broadcast(builder, moved(builder, scale, k * variant.bytes), variant.vector) for k in range(2))
-    parts = [
-        (Lane(builder, part) * Lane(builder, high) + Lane(builder, part) * Lane(builder, low)).value for part in parts
-    ]
-    for k, half in enumerate(emit_interleave(builder, *parts)):
-        emit_store(builder, half, moved(builder, address, k * variant.lanes * variant.bytes))
+    if "results" in variant.target:
+        high, low = (
+            Lane(builder, emit_broadcast(builder, moved(builder, scale, k * variant.bytes), variant.vector))
+            for k in range(2)
+        )
+        parts = [(Lane(builder, part) * high + Lane(builder, part) * low).value for part in parts]
+    if "pairs" in variant.target:
+        parts = list(emit_interleave(builder, *parts))
+    for k, part in enumerate(parts):
+        emit_store(builder, part, moved(builder, address, k * variant.lanes * variant.bytes))
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def reads_planes(typingctx: Any, variant: Any) -> Any:
     """Whether the source is planes, a constant of the compiled code."""
-    flag = ir.Constant(ir.IntType(1), variant.source == "planes")
+    flag = ir.Constant(ir.IntType(1), "planes" in variant.source)
     return types.boolean(variant), lambda context, builder, sig, args: flag
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def writes_planes(typingctx: Any, variant: Any) -> Any:
     """Whether the target is planes, a constant of the compiled code."""
-    flag = ir.Constant(ir.IntType(1), variant.target == "planes")
+    flag = ir.Constant(ir.IntType(1), "planes" in variant.target)
     return types.boolean(variant), lambda context, builder, sig, args: flag
 
 
 def _reader(reverse: bool) -> Any:
-    def typing(typingctx: Any, variant: Any, address: Any, distance: Any) -> Any:
+    def read(typingctx: Any, variant: Any, address: Any, window: Any) -> Any:
         def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            z = emit_read(builder, variant, args[1], args[2], None, reverse)
+            z = emit_read(builder, variant, args[1], args[2], reverse)
             return context.make_tuple(builder, sig.return_type, [z.re.value, z.im.value])
 
-        return _pair(variant)(variant, address, distance), emit
+        return _pair(variant)(variant, address, window), emit
 
-    return typing
+    return read
 
 
 def _writer(reverse: bool) -> Any:
-    def typing(typingctx: Any, variant: Any, re: Any, im: Any, address: Any, distance: Any, scale: Any) -> Any:
+    def write(typingctx: Any, variant: Any, re: Any, im: Any, address: Any, scale: Any) -> Any:
         def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             z = Split(Lane(builder, args[1]), Lane(builder, args[2]))
-            emit_write(builder, variant, z, args[3], args[4], args[5], reverse)
+            emit_write(builder, variant, z, args[3], args[4], reverse)
             return context.get_dummy_value()
 
-        return types.void(variant, re, im, address, distance, scale), emit
+        return types.void(variant, re, im, address, scale), emit
 
-    return typing
+    return write
 
 
-# Registers of points at the variant's source end, and to its target end; reversed: the last point in the first lane.
+# (variant, address, window) → registers of points at the variant's source end; reversed: the last point in the first lane.
 read_point, read_point_reversed = intrinsic(_reader(reverse=False)), intrinsic(_reader(reverse=True))
+# (variant, re, im, address, scale): registers of points to its target end.
 write_point, write_point_reversed = intrinsic(_writer(reverse=False)), intrinsic(_writer(reverse=True))
 
 
@@ -591,28 +582,18 @@ def codelet(typingctx: Any, variant: Any, points: Any) -> Any:
     return returned(variant, points), emit
 
 
-def emit_butterfly(builder: Any, variant: Variant, source: Any, step: Any, distance: Any, window: Any) -> list[Split]:
+def emit_butterfly(builder: Any, variant: Variant, source: Any, step: Any, window: Any) -> list[Split]:
     """The codelet on points `step` bytes apart, each read when it is needed."""
 
     def waiting(k: int) -> Waiting:
-        return Waiting(
-            lambda: emit_read(builder, variant, moved(builder, source, times(builder, step, k)), distance, window)
-        )
+        return Waiting(lambda: emit_read(builder, variant, moved(builder, source, times(builder, step, k)), window))
 
     return list(CODELETS[variant.codelet](*map(waiting, range(int(variant.codelet)))))
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def butterfly(
-    typingctx: Any,
-    variant: Any,
-    source: Any,
-    step: Any,
-    target: Any,
-    target_step: Any,
-    distance: Any,
-    twiddles: Any,
-    scale: Any,
+    typingctx: Any, variant: Any, source: Any, step: Any, target: Any, target_step: Any, twiddles: Any, scale: Any
 ) -> Any:
     """The codelet from points `step` bytes apart to points `target_step` bytes apart.
 
@@ -620,50 +601,42 @@ def butterfly(
     """
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        _, x, x_step, y, y_step, apart, factors, factor = args
-        for k, z in enumerate(emit_butterfly(builder, variant, x, x_step, apart, None)):
+        _, x, x_step, y, y_step, factors, factor = args
+        for k, z in enumerate(emit_butterfly(builder, variant, x, x_step, constant(0))):
             if k and variant.twiddled:
                 re = moved(builder, factors, 2 * (k - 1) * variant.bytes)
                 parts = [emit_broadcast(builder, a, variant.vector) for a in (re, moved(builder, re, variant.bytes))]
                 z = z * Split(*(Lane(builder, part) for part in parts))  # noqa: PLW2901
-            emit_write(builder, variant, z, moved(builder, y, times(builder, y_step, k)), apart, factor)
+            emit_write(builder, variant, z, moved(builder, y, times(builder, y_step, k)), factor)
         return context.get_dummy_value()
 
-    return types.void(variant, source, step, target, target_step, distance, twiddles, scale), emit
+    return types.void(variant, source, step, target, target_step, twiddles, scale), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def first_butterfly(
-    typingctx: Any,
-    variant: Any,
-    source: Any,
-    step: Any,
-    target: Any,
-    distance: Any,
-    twiddles: Any,
-    twiddle_step: Any,
-    window: Any,
+    typingctx: Any, variant: Any, source: Any, step: Any, target: Any, twiddles: Any, twiddle_step: Any, window: Any
 ) -> Any:
-    """The codelet on points `step` bytes apart, stored transposed: lane i of point k goes to number ``i · radix + k``.
+    """The codelet on points `step` bytes apart, to planes, transposed: lane i of point k becomes point ``i · radix + k``.
 
     twiddles: registers of factors; those of point k are ``2 (k − 1) twiddle_step`` bytes on, imaginary parts `twiddle_step` after real ones.
     window: distance from a weighted point to its weights.  The radix is a multiple of the lanes.
     """
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        _, x, x_step, y, apart, factors, factor_step, weights = args
-        z = emit_butterfly(builder, variant, x, x_step, apart, weights)
+        _, x, x_step, y, factors, factor_step, weights = args
+        z, n = emit_butterfly(builder, variant, x, x_step, weights), variant.lanes
         for k in range(1, len(z)):
             re = moved(builder, factors, times(builder, factor_step, 2 * (k - 1)))
             parts = [emit_load(builder, a, variant.vector) for a in (re, builder.add(re, factor_step))]
             z[k] = z[k] * Split(*(Lane(builder, part) for part in parts))
-        for base, parts in ((y, [p.re.value for p in z]), (builder.add(y, apart), [p.im.value for p in z])):
-            for k in range(0, len(z), variant.lanes):
-                for i, row in enumerate(emit_transpose(builder, parts[k : k + variant.lanes])):
-                    emit_store(builder, row, moved(builder, base, (i * len(z) + k) * variant.bytes))
+        for k in range(0, len(z), n):
+            for part, values in enumerate(([p.re.value for p in z[k : k + n]], [p.im.value for p in z[k : k + n]])):
+                for i, row in enumerate(emit_transpose(builder, values)):
+                    emit_store(builder, row, moved(builder, y, (2 * (i * len(z) + k) + part * n) * variant.bytes))
         return context.get_dummy_value()
 
-    return types.void(variant, source, step, target, distance, twiddles, twiddle_step, window), emit
+    return types.void(variant, source, step, target, twiddles, twiddle_step, window), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]

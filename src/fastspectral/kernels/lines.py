@@ -13,6 +13,7 @@ from fastspectral._jit import njit, prange
 from fastspectral.kernels.lanes import call_address, pointer
 from fastspectral.kernels.program import (
     ADDRESS,
+    BUFFER_BYTES,
     EXECUTOR,
     FILL,
     INNER,
@@ -20,8 +21,9 @@ from fastspectral.kernels.program import (
     LANES,
     LINES,
     LOAD,
+    LOAD_IMAGINARY,
+    LOAD_REAL,
     OUTER,
-    PLANE_BYTES,
     PROGRAM,
     PROGRAM_COLUMNS,
     RAGGED,
@@ -35,7 +37,8 @@ from fastspectral.kernels.program import (
     STEPS,
     STORE,
     STORED,
-    SWAPPED,
+    STORE_IMAGINARY,
+    STORE_REAL,
     TARGET,
     TARGET_INNER_BYTES,
     TARGET_OUTER_BYTES,
@@ -46,17 +49,16 @@ from fastspectral.kernels.program import (
 ALIGNMENT = 64  # a cache line and the widest register
 
 
-def scratch_words(plane_bytes: int, lanes: int) -> int:
-    """Scratch of one worker: two buffers of two planes, and the addresses of a group's lines to read and to write."""
-    return (4 * plane_bytes + 2 * ALIGNMENT) // 8 + 2 * lanes
+def scratch_words(buffer_bytes: int, lanes: int) -> int:
+    """Scratch of one worker: two buffers, and the addresses of a group's lines to read and to write."""
+    return (2 * buffer_bytes + ALIGNMENT) // 8 + 2 * lanes
 
 
 def transform_groups(source: int, target: int, geometry: Any, scratch: int, begin: int, end: int) -> None:
     """Groups begin..end−1, with the scratch of one worker.  source, target, scratch: addresses; geometry: CPointer(int64)."""
-    plane, width, inner, run = geometry[PLANE_BYTES], geometry[LANES], geometry[INNER], geometry[RUN]
+    width, inner, run = geometry[LANES], geometry[INNER], geometry[RUN]
     base = (scratch + 16 * width + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-    # A cache line more than two planes between the buffers: the same point of both must not fall on the same cache set.
-    buffers = (base, base + 2 * plane + ALIGNMENT)
+    buffers = (base, base + geometry[BUFFER_BYTES])
     lines, out_lines = pointer(scratch), pointer(scratch + 8 * width)
     groups_a_run = (run + width - 1) // width
     for group in range(begin, end):
@@ -69,9 +71,8 @@ def transform_groups(source: int, target: int, geometry: Any, scratch: int, begi
         way = RAGGED if first + width > run else 0
         if geometry[way + LOAD]:
             step, part = geometry[SOURCE_STEP_BYTES], geometry[SOURCE_PART_BYTES]
-            call_address(
-                geometry[way + LOAD], (0, lines, buffers[0], plane, step, part, geometry[KEEP], geometry[FILL])
-            )
+            y, distance = buffers[0] + geometry[LOAD_REAL], geometry[LOAD_IMAGINARY]
+            call_address(geometry[way + LOAD], (0, lines, y, distance, step, part, geometry[KEEP], geometry[FILL]))
         last = 0
         address = geometry[way + PROGRAM]
         for _ in range(geometry[way + STEPS]):
@@ -79,18 +80,13 @@ def transform_groups(source: int, target: int, geometry: Any, scratch: int, begi
             last = row[TARGET]
             x = lines[0] if row[SOURCE] == LINES else buffers[row[SOURCE]]
             y = out_lines[0] if last == LINES else buffers[last]
-            distance = plane
-            if row[SWAPPED]:
-                distance = -plane
-                x += 0 if row[SOURCE] == LINES else plane
-                y += 0 if last == LINES else plane
-            call_address(row[ADDRESS], (0, x, y, distance, row, geometry))
+            call_address(row[ADDRESS], (0, x, y, row, geometry))
             address += PROGRAM_COLUMNS * 8
         if geometry[way + STORE]:
             step, part = geometry[TARGET_STEP_BYTES], geometry[TARGET_PART_BYTES]
+            x, distance = buffers[last] + geometry[STORE_REAL], geometry[STORE_IMAGINARY]
             call_address(
-                geometry[way + STORE],
-                (0, out_lines, buffers[last], plane, step, part, geometry[STORED], geometry[SCALE]),
+                geometry[way + STORE], (0, out_lines, x, distance, step, part, geometry[STORED], geometry[SCALE])
             )
 
 

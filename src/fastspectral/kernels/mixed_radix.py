@@ -43,23 +43,21 @@ from fastspectral.kernels.program import (
 )
 
 
-def first_pass(variant: Any, source: int, target: int, distance: int, row: Any, geometry: Any) -> None:
-    """First pass of one line: lanes along p.  The radix is a multiple of the lanes, m at least the lanes.
+def first_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) -> None:
+    """First pass of one line, from pairs: lanes along p.  The radix is a multiple of the lanes, m at least the lanes.
 
     A last register that reaches over m overlaps its predecessor and does some p twice.
     """
     groups, size = row[GROUPS], number_bytes(variant)
-    plane, point = groups * size, size if reads_planes(variant) else 2 * size
     for start in range(0, groups, lanes(variant)):
         p = min(start, groups - lanes(variant))
-        y = target + p * radix(variant) * size
-        twiddles = row[TABLE] + p * size
-        first_butterfly(variant, source + p * point, groups * point, y, distance, twiddles, plane, row[WINDOW] - source)
+        x, y = source + 2 * p * size, target + 2 * p * radix(variant) * size
+        first_butterfly(variant, x, 2 * groups * size, y, row[TABLE] + p * size, groups * size, row[WINDOW] - source)
 
 
-def later_pass(variant: Any, source: int, target: int, distance: int, row: Any, geometry: Any) -> None:
+def later_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) -> None:
     """Any other pass."""
-    vector = lanes(variant) * number_bytes(variant)
+    vector = 2 * lanes(variant) * number_bytes(variant)
     groups, width = row[GROUPS], row[SPAN] // vector
     x_bytes = vector if reads_planes(variant) else geometry[SOURCE_VECTOR_BYTES]
     y_bytes = vector if writes_planes(variant) else geometry[TARGET_VECTOR_BYTES]
@@ -68,39 +66,44 @@ def later_pass(variant: Any, source: int, target: int, distance: int, row: Any, 
     x_step, y_step = groups * width * x_bytes, width * y_bytes
     for _ in range(groups):
         for _ in range(width):
-            butterfly(variant, x, x_step, y, y_step, distance, twiddles, scale)
+            butterfly(variant, x, x_step, y, y_step, twiddles, scale)
             x += x_bytes
             y += y_bytes
         y += (radix(variant) - 1) * y_step
         twiddles += twiddle_bytes
 
 
-def prime_pass(variant: Any, source: int, target: int, distance: int, row: Any, geometry: Any) -> None:
+def prime_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) -> None:
     """A pass of any odd radix R by symmetric pairs; RADIX R, ROOTS address of (cos, sin)(2πjk/R) for k, j = 1..h, h = (R − 1)/2.
 
     The sums and differences of the pairs replace the points in the source, which is scratch.  Two k at a time share their loads: one at a time the
     loop is bound by its loads, not by its arithmetic.  The twiddles follow in a sweep of their own.
     """
     groups, span, points = row[GROUPS], row[SPAN], row[RADIX]
-    size, step, half = number_bytes(variant), groups * span, (points - 1) // 2
+    size, step, half, plane = (
+        number_bytes(variant),
+        groups * span,
+        (points - 1) // 2,
+        lanes(variant) * number_bytes(variant),
+    )
     twiddles, row_bytes = row[TABLE], half * 2 * size
     for p in range(groups):
-        for q in range(0, span, lanes(variant) * size):
+        for q in range(0, span, 2 * plane):
             x = source + p * span + q
             y = target + p * points * span + q
-            re, im = load_point(variant, x, distance)
+            re, im = load_point(variant, x, plane)
             for j in range(1, half + 1):
                 a, b = x + j * step, x + (points - j) * step
-                a_re, a_im = load_point(variant, a, distance)
-                b_re, b_im = load_point(variant, b, distance)
+                a_re, a_im = load_point(variant, a, plane)
+                b_re, b_im = load_point(variant, b, plane)
                 re, im = re + (a_re + b_re), im + (a_im + b_im)
-                store_point(a_re + b_re, a_im + b_im, a, distance)
-                store_point(a_re - b_re, a_im - b_im, b, distance)
-            store_point(re, im, y, distance)
+                store_point(a_re + b_re, a_im + b_im, a, plane)
+                store_point(a_re - b_re, a_im - b_im, b, plane)
+            store_point(re, im, y, plane)
             for k in range(1, half + 1, 2):
                 k2 = min(k + 1, half)
                 roots, roots2 = row[ROOTS] + (k - 1) * row_bytes, row[ROOTS] + (k2 - 1) * row_bytes
-                even_re, even_im = load_point(variant, x, distance)
+                even_re, even_im = load_point(variant, x, plane)
                 even2_re, even2_im = even_re, even_im
                 odd_re, odd_im, odd2_re, odd2_im = (
                     splat(variant, 0.0),
@@ -109,20 +112,20 @@ def prime_pass(variant: Any, source: int, target: int, distance: int, row: Any, 
                     splat(variant, 0.0),
                 )
                 for j in range(1, half + 1):
-                    s_re, s_im = load_point(variant, x + j * step, distance)
-                    d_re, d_im = load_point(variant, x + (points - j) * step, distance)
+                    s_re, s_im = load_point(variant, x + j * step, plane)
+                    d_re, d_im = load_point(variant, x + (points - j) * step, plane)
                     cosine, sine = broadcast_point(variant, roots + (j - 1) * 2 * size, size)
                     even_re, even_im = even_re + s_re * cosine, even_im + s_im * cosine
                     odd_re, odd_im = odd_re + d_re * sine, odd_im + d_im * sine
                     cosine, sine = broadcast_point(variant, roots2 + (j - 1) * 2 * size, size)
                     even2_re, even2_im = even2_re + s_re * cosine, even2_im + s_im * cosine
                     odd2_re, odd2_im = odd2_re + d_re * sine, odd2_im + d_im * sine
-                store_point(even_re + odd_im, even_im - odd_re, y + k * span, distance)
-                store_point(even_re - odd_im, even_im + odd_re, y + (points - k) * span, distance)
-                store_point(even2_re + odd2_im, even2_im - odd2_re, y + k2 * span, distance)
-                store_point(even2_re - odd2_im, even2_im + odd2_re, y + (points - k2) * span, distance)
+                store_point(even_re + odd_im, even_im - odd_re, y + k * span, plane)
+                store_point(even_re - odd_im, even_im + odd_re, y + (points - k) * span, plane)
+                store_point(even2_re + odd2_im, even2_im - odd2_re, y + k2 * span, plane)
+                store_point(even2_re - odd2_im, even2_im + odd2_re, y + (points - k2) * span, plane)
             for k in range(1, points):
-                re, im = load_point(variant, y + k * span, distance)
+                re, im = load_point(variant, y + k * span, plane)
                 cosine, sine = broadcast_point(variant, twiddles + (k - 1) * 2 * size, size)
-                store_point(re * cosine - im * sine, re * sine + im * cosine, y + k * span, distance)
+                store_point(re * cosine - im * sine, re * sine + im * cosine, y + k * span, plane)
         twiddles += 2 * (points - 1) * size

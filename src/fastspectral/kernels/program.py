@@ -1,21 +1,22 @@
 """What a plan hands to the kernels: a table of steps, and the geometry of the lines.
 
 A *program* is an int64 table with one row a step.  A step is a kernel that works on one group of lines; it is called through its address with
-``(variant, source, target, distance, row, geometry)``, where `row` points at its row, so that any number of kernels share one signature and a new
-length compiles nothing.
+``(variant, source, target, row, geometry)``, where `row` points at its row, so that any number of kernels share one signature and a new length
+compiles nothing.
 
-A *group* is what the planes hold at a time: either one line, neighbouring points in the lanes of a register, or as many lines as a register has lanes, one
-line in each lane.  In both cases a point is found `index × stride` bytes into a plane.
+A *group* is what a buffer holds at a time: either one line, neighbouring points in the lanes of a register, or as many lines as a register has lanes, one
+line in each lane.  Between passes the points lie in planes: a register of real parts, then one of imaginary parts.  One line enters and leaves its
+passes in pairs (re, im), which may start anywhere in memory.
 """
 
-# Columns of a program.  SWAPPED: whether the planes of real and imaginary parts change places, which turns a transform into its inverse.
-# SOURCE and TARGET: 0 or 1, which of the two buffers (they may be the same), or LINES for the caller's own memory.
-ADDRESS, SWAPPED, SOURCE, TARGET = 0, 1, 2, 3
+# Columns of a program.  SOURCE and TARGET: 0 or 1, which of the two buffers (they may be the same), or LINES for the caller's own memory.
+ADDRESS, SOURCE, TARGET = 0, 1, 2
 LINES = 2
 # The step's own arguments: the address of its table of constants and what its kernel says about the others.
-TABLE, GROUPS, SPAN, RADIX, ROOTS = 4, 5, 6, 7, 8
+TABLE, GROUPS, SPAN, RADIX, ROOTS = 3, 4, 5, 6, 7
 COUNT, MIRROR, POINTS, WINDOW = GROUPS, SPAN, RADIX, ROOTS
-PROGRAM_COLUMNS = 9
+CONJUGATE = RADIX
+PROGRAM_COLUMNS = 8
 
 # The geometry: the program with its rim kernels (addresses, 0 where the program itself reads or writes the lines), for full groups and for the last,
 # ragged one; how many lines there are, and where they lie.  Line (i, j) starts at ``i × OUTER_BYTES + j × INNER_BYTES``; its points are STEP_BYTES
@@ -26,8 +27,10 @@ RAGGED = 4  # from a column of full groups to that of ragged ones
 OUTER, INNER, RUN, LANES = 8, 9, 10, 11
 SOURCE_OUTER_BYTES, SOURCE_INNER_BYTES, SOURCE_STEP_BYTES, SOURCE_PART_BYTES, SOURCE_VECTOR_BYTES = 12, 13, 14, 15, 16
 TARGET_OUTER_BYTES, TARGET_INNER_BYTES, TARGET_STEP_BYTES, TARGET_PART_BYTES, TARGET_VECTOR_BYTES = 17, 18, 19, 20, 21
-KEEP, FILL, STORED, PLANE_BYTES = 22, 23, 24, 25
+KEEP, FILL, STORED, BUFFER_BYTES = 22, 23, 24, 25
+# In planes, where the loads put real parts and how far from them imaginary ones, and the same for the stores: exchanged for an inverse.
+LOAD_REAL, LOAD_IMAGINARY, STORE_REAL, STORE_IMAGINARY = 26, 27, 28, 29
 # Addresses of the executor and of the factor of the results (two numbers).
-EXECUTOR, SCALE = 26, 27
-POINT_LANES = 28  # neighbouring points in a register, for who prints a plan
-GEOMETRY_SIZE = 29
+EXECUTOR, SCALE = 30, 31
+POINT_LANES = 32  # neighbouring points in a register, for who prints a plan
+GEOMETRY_SIZE = 33

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastspectral._arrays import as_float, deliver, output
-from fastspectral.kernels.program import LINES, PROGRAM, RAGGED, SOURCE, SPAN, TABLE, WINDOW
+from fastspectral.kernels.program import POINT_LANES, PROGRAM, RAGGED, TABLE, WINDOW
 from fastspectral.ops._lines import narrow, run, wide
 from fastspectral.ops._shapes import stft_spec
 from fastspectral.plans import Lines, LineTransform, Program, aligned, line_transform
@@ -124,20 +124,18 @@ def with_window(
 ) -> LineTransform:
     """The plan with the window put into its first step; for use while `plan`, which holds the other tables, exists.
 
-    The window's factors stand as the numbers of a frame do (`pairs`: two real samples are a point; else each counts twice), or, where the frame is
-    loaded before it is weighed, those of the real parts of all points in front of those of the imaginary parts.
+    The window's factors stand as the numbers of a frame do (`pairs`: two real samples are a point; else each counts twice), or, where several
+    frames are side by side, those of the real parts of all points in front of those of the imaginary parts.
     """
     with np.errstate(over="ignore"):
         factors = np.repeat(w.astype(dtype, copy=False), 1 if pairs else 2)
     steps, geometry = plan.programs[0].steps.copy(), plan.geometry.copy()
-    if steps[0, SOURCE] == LINES:
-        table = aligned(factors.size, f"f{size}")
+    table = aligned(factors.size, f"f{size}")
+    if geometry[POINT_LANES] > 1:
         table[...] = factors
         steps[0, WINDOW] = table.ctypes.data
     else:
-        table = aligned(2 * int(steps[0, SPAN]) // size, f"f{size}")
-        table[...] = 0
-        table.reshape(2, -1)[:, : factors.size // 2] = factors.reshape(-1, 2).T
+        table.reshape(2, -1)[...] = factors.reshape(-1, 2).T
         steps[0, TABLE] = table.ctypes.data
     geometry[[PROGRAM, RAGGED + PROGRAM]] = steps.ctypes.data
     return plan._replace(geometry=geometry, programs=(Program(steps, table, 0),) * 2)

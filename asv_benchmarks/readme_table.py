@@ -1,0 +1,113 @@
+"""Measure the table of README.md on this machine, beside the libraries that are installed, and write it there.
+
+    python asv_benchmarks/readme_table.py
+
+One thread on one core.  In every round each library has its turn, in an order that rotates, after an untimed call that
+fills the caches; a time is the shortest of all rounds.
+"""
+
+import datetime as dt
+import importlib.metadata
+import os
+import time
+from pathlib import Path
+
+from benchmarks import common, conv_transpose, fft, libraries, stft
+
+import fastspectral
+from fastspectral.kernels.lanes import lanes_of, register_bytes
+
+README = Path(__file__).parents[1] / "README.md"
+BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
+COMMAND = "python asv_benchmarks/readme_table.py"
+SECONDS = 2.0  # of rounds for each row and library
+ROWS = [
+    ("fft", fft.FFT, "256 x 512"),
+    ("fft", fft.FFT, "one of 2^20"),
+    ("fft", fft.FFT, "1000 x 400"),
+    ("fft", fft.FFT, "64 x 2187"),
+    ("fft", fft.FFT, "64 x 1009, prime"),
+    ("fft", fft.FFT, "512 x 512 along columns"),
+    ("rfft", fft.RFFT, "1000 x 400"),
+    ("rfft", fft.RFFT, "64 x 4096"),
+    ("irfft", fft.IRFFT, "1000 x 400"),
+    ("stft", stft.STFT, "30 s of speech, frames of 400"),
+    ("stft", stft.STFT, "30 s of music, frames of 2048"),
+    ("conv_transpose", conv_transpose.ConvTranspose, "vocoder, 16 taps, stride 8"),
+    ("conv_transpose", conv_transpose.ConvTranspose, "U-Net, 2 x 2 taps, stride 2"),
+]
+REGISTERS = {64: "AVX-512", 32: "AVX or AVX2", 16: "SSE2 or NEON", 0: "no vector"}
+LARGEST_ERROR = 100  # eps; a row with a library beyond it says so
+
+
+def timed(call, repeats):
+    start = time.perf_counter()
+    for _ in range(repeats):
+        call()
+    return (time.perf_counter() - start) / repeats
+
+
+def measure(benchmark, workload, dtype):
+    """Shortest time and error of every library that has the operation, by its name."""
+    prepare, exact = benchmark().case(dtype, *benchmark.workloads[workload])
+    calls, errors = {}, {}
+    for name in libraries.LIBRARIES:
+        try:
+            calls[name] = prepare(libraries.library(name))
+        except NotImplementedError:
+            continue
+        errors[name] = common.error_eps(calls[name](), exact)
+    repeats = {name: max(1, min(500, round(1e-3 / timed(call, 1)))) for name, call in calls.items()}
+    best, order = {}, list(calls)
+    finish, rounds = time.perf_counter() + SECONDS * len(calls), 0
+    while time.perf_counter() < finish or rounds < 3:
+        order, rounds = order[1:] + order[:1], rounds + 1
+        for name in order:
+            calls[name]()
+            best[name] = min(timed(calls[name], repeats[name]), best.get(name, float("inf")))
+    return best, errors
+
+
+def cell(seconds, error):
+    text = f"{1e6 * seconds:.0f} µs" if seconds < 1e-3 else f"{1e3 * seconds:.3g} ms"
+    return text if error < LARGEST_ERROR else f"{text} (error {error:.0f} eps)"
+
+
+def table(dtype="float32"):
+    """Give the lines of the table."""
+    rows = []
+    for operation, benchmark, workload in ROWS:
+        best, errors = measure(benchmark, workload, dtype)
+        rival = min((name for name in best if name != "fastspectral"), key=best.get)
+        ratio = best[rival] / best["fastspectral"]
+        rows.append((f"{operation}, {workload}", best, errors, f"{ratio:.2f} ({rival})"))
+        print(rows[-1][0], rows[-1][3], flush=True)
+    names = [name for name in libraries.LIBRARIES if any(name in best for _, best, *_ in rows)]
+    lines = [["", *names, "fastest other / fastspectral"], ["---", *["---:" for _ in names], "---:"]]
+    for label, best, errors, ratio in rows:
+        lines.append([label, *(cell(best[name], errors[name]) if name in best else "-" for name in names), ratio])
+    return ["| " + " | ".join(line) + " |" for line in lines], names
+
+
+def version(name):
+    return importlib.metadata.version(name)
+
+
+def main():
+    """Measure, and replace what is between the two comments."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    lines, names = table()
+    others = ", ".join(f"{name} {version(name)}" for name in [*names[1:], "numba"])
+    note = (
+        f"float32, one thread, {dt.datetime.now(dt.UTC):%Y-%m-%d}, by `{COMMAND}`. "
+        f"Numba's registers here: {REGISTERS[register_bytes()]}, {lanes_of(32)} float32 lanes. "
+        f"fastspectral {fastspectral.__version__} beside {others}. A ratio above 1 means that fastspectral is the fastest."
+    )
+    before, rest = README.read_text(encoding="utf-8").split(BEGIN)
+    after = rest.split(END)[1]
+    README.write_text("\n".join([before + BEGIN, note, "", *lines, END + after]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
