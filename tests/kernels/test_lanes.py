@@ -11,9 +11,9 @@ from fastspectral.kernels.lanes import Variant
 VARIANTS = [(bits, width) for bits in (32, 64) for width in (1, 2, 4, 8, 16)]
 
 
-def variant_of(bits, width, codelet=0):
+def variant_of(*arguments):
     """A jitted function that gives the variant, for the variant is a type without a Python value."""
-    variant = Variant(bits, width, codelet)
+    variant = Variant(*arguments)
 
     @intrinsic
     def make(typingctx):
@@ -47,24 +47,32 @@ def test_loads_stores_and_arithmetic(bits, width):
     assert not y[width:].any()
 
 
-@pytest.mark.parametrize(("bits", "width"), VARIANTS)
-def test_pairs_and_reversal(bits, width):
-    make = variant_of(bits, width)
-    size = bits // 8
+@pytest.mark.parametrize(("bits", "width"), [(32, 8), (64, 1)])
+@pytest.mark.parametrize("source", ["planes", "planes swapped", "pairs", "pairs swapped", "pairs weighted"])
+@pytest.mark.parametrize("target", ["planes", "planes swapped", "pairs", "pairs results", "pairs results swapped"])
+def test_ends(target, source, bits, width):
+    """Every form of memory at either end, in order and reversed."""
+    make = variant_of(bits, width, 0, source, target)
 
     @njit
-    def run(x, y, z):
+    def run(x, weights, y, z, scale):
         variant = make()
-        re, im = lanes.load_pairs(variant, x.ctypes.data)
-        lanes.store_point(re, im, y.ctypes.data, width * size)
-        re, im = lanes.load_point_reversed(variant, y.ctypes.data, width * size)
-        lanes.store_pairs(re, im, z.ctypes.data)
+        re, im = lanes.read_point(variant, x.ctypes.data, weights.ctypes.data - x.ctypes.data)
+        lanes.write_point_reversed(variant, re, im, y.ctypes.data, scale.ctypes.data)
+        re, im = lanes.read_point_reversed(variant, x.ctypes.data, weights.ctypes.data - x.ctypes.data)
+        lanes.write_point(variant, re, im, z.ctypes.data, scale.ctypes.data)
 
     x = numbers(2 * width, bits)
-    y, z = np.zeros_like(x), np.zeros_like(x)
-    run(x, y, z)
-    np.testing.assert_array_equal(y, np.concatenate([x[::2], x[1::2]]))
-    np.testing.assert_array_equal(z, x.reshape(-1, 2)[::-1].ravel())
+    weights, y, z, scale = x[::-1].copy(), np.zeros_like(x), np.zeros_like(x), np.array([2, 0.5], x.dtype)
+    run(x, weights, y, z, scale)
+    numbers_read = x * weights if "weighted" in source else x
+    parts = numbers_read.reshape(-1, 2).T if "pairs" in source else numbers_read.reshape(2, -1)
+    if ("swapped" in source) != ("swapped" in target):
+        parts = parts[::-1]
+    parts = parts[:, ::-1] * (2.5 if "results" in target else 1)
+    want = parts.T.ravel() if "pairs" in target else parts.ravel()
+    np.testing.assert_array_equal(y, want)
+    np.testing.assert_array_equal(z, want)
 
 
 @pytest.mark.parametrize(("bits", "width"), [v for v in VARIANTS if v[1] > 1])
@@ -73,57 +81,60 @@ def test_tiles_transpose(bits, width):
     size = bits // 8
 
     @njit
-    def run(table, planes, back):
+    def run(table, planes, scale):
         variant = make()
-        distance = planes.shape[1] * size
-        factor = lanes.broadcast_point(variant, planes[2:].ctypes.data, size)
+        distance = width * size
+        factor = lanes.broadcast_point(variant, scale.ctypes.data, size)
         lanes.load_tile(variant, lanes.pointer(table[0].ctypes.data), 0, planes.ctypes.data, distance)
         lanes.store_tile(variant, planes.ctypes.data, distance, factor, lanes.pointer(table[1].ctypes.data), 0)
 
     x = numbers(width * width, bits).reshape(width, width)
     back = np.zeros_like(x)
-    planes = np.zeros((3, width * width // 2), x.dtype)
-    planes[2, :2] = 2, 0.5
+    planes, scale = np.zeros((width // 2, 2, width), x.dtype), np.array([2, 0.5], x.dtype)
     table = np.array([[row.ctypes.data for row in array] for array in (x, back)], np.int64)
-    run(table, planes, back)
-    np.testing.assert_array_equal(planes[0].reshape(-1, width), x[:, ::2].T)
-    np.testing.assert_array_equal(planes[1].reshape(-1, width), x[:, 1::2].T)
+    run(table, planes, scale)
+    np.testing.assert_array_equal(planes.reshape(-1, width), x.T)
     np.testing.assert_array_equal(back, 2.5 * x)
 
 
 @pytest.mark.parametrize(("bits", "width"), VARIANTS)
-def test_codelet_and_its_memory(bits, width):
-    make = variant_of(bits, width, 5)
-    size = bits // 8
+def test_butterfly_is_the_codelet_times_its_twiddles(bits, width):
+    make = variant_of(bits, width, 5, "planes", "planes", True)
+    step = 2 * width * bits // 8
 
     @njit
-    def run(x, y):
+    def run(x, y, twiddles):
         variant = make()
-        points = lanes.load_points(variant, x.ctypes.data, width * size, 5 * width * size)
-        lanes.store_points(lanes.codelet(variant, points), y.ctypes.data, width * size, 5 * width * size)
+        lanes.butterfly(variant, x.ctypes.data, step, y.ctypes.data, step, twiddles.ctypes.data, 0)
         return lanes.radix(variant)
 
     rng = np.random.default_rng(3)
-    x = rng.standard_normal((2, 5, width)).astype(f"f{size}")
+    x, twiddles = (rng.standard_normal(shape).astype(f"f{bits // 8}") for shape in ((5, 2, width), (4, 2)))
     y = np.empty_like(x)
-    assert run(x, y) == 5
-    exact = np.fft.fft(x[0].astype(np.longdouble) + 1j * x[1], axis=0)
-    assert np.linalg.norm(y[0] + 1j * y[1] - exact) <= 4 * np.finfo(x.dtype).eps * np.linalg.norm(exact)
+    assert run(x, y, twiddles) == 5
+    exact = np.fft.fft(x[:, 0].astype(np.longdouble) + 1j * x[:, 1], axis=0)
+    exact[1:] *= (twiddles[:, :1] + 1j * twiddles[:, 1:]).astype(np.clongdouble)
+    assert np.linalg.norm(y[:, 0] + 1j * y[:, 1] - exact) <= 4 * np.finfo(x.dtype).eps * np.linalg.norm(exact)
 
 
-def test_columns_are_the_transposed_points():
-    make = variant_of(32, 4, 8)
+@pytest.mark.parametrize(("width", "radix"), [(2, 4), (4, 4), (4, 8), (8, 8)])
+def test_first_butterfly_transposes(width, radix):
+    make = variant_of(32, width, radix, "pairs", "planes")
 
     @njit
-    def run(x, y):
-        variant = make()
-        points = lanes.load_points(variant, x.ctypes.data, 16, 128)
-        lanes.store_columns(variant, points, y.ctypes.data, 128)
+    def run(x, y, twiddles):
+        step, apart = x.strides[0], twiddles.strides[1]
+        lanes.first_butterfly(make(), x.ctypes.data, step, y.ctypes.data, twiddles.ctypes.data, apart, 0)
 
-    x = numbers(64, 32).reshape(2, 8, 4)
-    y = np.empty((2, 4, 8), np.float32)
-    run(x, y)
-    np.testing.assert_array_equal(y, x.transpose(0, 2, 1))
+    rng = np.random.default_rng(4)
+    x = (rng.standard_normal((radix, width)) + 1j * rng.standard_normal((radix, width))).astype(np.complex64)
+    twiddles = rng.standard_normal((radix - 1, 2, width)).astype(np.float32)
+    y = np.empty((radix * width // width, 2, width), np.float32)
+    run(x, y, twiddles)
+    exact = np.fft.fft(x.astype(complex), axis=0)
+    exact[1:] *= twiddles[:, 0] + 1j * twiddles[:, 1]
+    want = exact.T.ravel().reshape(-1, width)
+    assert np.linalg.norm(y[:, 0] + 1j * y[:, 1] - want) <= 4 * 2.0**-23 * np.linalg.norm(want)
 
 
 def test_registers_of_the_target():
