@@ -382,7 +382,10 @@ def line_transform(
     geometry[layout.FILL : layout.BUFFER_BYTES + 1] = shape.fill, stored or shape.stored, buffer_bytes
     scale = reciprocal(1 if not inverse else shape.length if name == "rezip" else n, bits)
     plane = group.lanes * bits // 8
-    in_order, exchanged = (0, plane), (0, plane) if group.line else (plane, -plane)  # lines are exchanged by their own steps
+    in_order, exchanged = (
+        (0, plane),
+        (0, plane) if group.line else (plane, -plane),
+    )  # lines are exchanged by their own steps
     geometry[layout.LOAD_REAL : layout.LOAD_IMAGINARY + 1] = exchanged if inverse and name == "complex" else in_order
     geometry[layout.STORE_REAL : layout.STORE_IMAGINARY + 1] = (
         exchanged if inverse and name in ("complex", "rezip") else in_order

@@ -1,8 +1,8 @@
 """Which algorithm computes a transform of n points: pure functions from integers to a recipe.
 
 The cost of a pass is counted in vector instructions a point: the arithmetic of its codelet and twiddles, its loads and stores, and a charge for what does
-not fit the registers.  Their weights were fitted to the times of
-single passes on AVX2.  The choice rests on the counts alone, so that a plan, and with it every bit of a result, is the same from run to run.
+not fit the registers.  The weights were fitted once to times of single passes and of whole transforms (AVX2, 32 KiB L1).  The choice rests on the
+counts alone, so that a plan, and with it every bit of a result, is the same from run to run.
 """
 
 import math
@@ -141,7 +141,7 @@ def choose_group(n: int, lines: int, lanes: int, registers: int, number_bytes: i
 
     def cost(group: Group) -> float:
         buffers = 4 * n * number_bytes * (1 if group.line else group.lanes)
-        memory = 1.0 if buffers <= L1_BYTES else 1.1 if buffers <= L2_BYTES // 2 else 1.9
+        memory = 1.0 if buffers < 2 * L1_BYTES else 1.5 if buffers <= L2_BYTES // 2 else 1.9
         if group.line:
             return lines * (recipe(n, group.lanes, registers).cost * memory + 2 * LOAD_STORE) / group.lanes
         groups = -(-lines // group.lanes)

@@ -67,13 +67,11 @@ class _Kept(threading.local):
 _kept = _Kept()
 
 
-def scratch_of(words: int) -> npt.NDArray[np.int64]:
+def more_scratch(words: int) -> npt.NDArray[np.int64]:
     """Scratch for one worker on this thread, kept for the next call unless it is large."""
-    scratch = _kept.scratch
-    if scratch.size < words:
-        scratch = np.empty((1, words), np.int64)
-        if words <= KEPT_WORDS:
-            _kept.scratch = scratch
+    scratch = np.empty((1, words), np.int64)
+    if words <= KEPT_WORDS:
+        _kept.scratch = scratch
     return scratch
 
 
@@ -86,8 +84,11 @@ def flat(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def run(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any], workers: Any) -> bool:
     """Transform all lines of `source` into the dense `target`.  Gives False, with nothing done, where two dense arrays overlap."""
-    threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD)
+    threads = 1 if type(workers) is int and workers == 1 else resolve_workers(workers, plan.work, PARALLEL_THRESHOLD)
     if threads == 1:
-        return transform_lines(flat(source), target.ravel(), plan.geometry, scratch_of(plan.scratch_words))
+        scratch = _kept.scratch
+        if scratch.size < plan.scratch_words:
+            scratch = more_scratch(plan.scratch_words)
+        return transform_lines(flat(source), target.ravel(), plan.geometry, scratch)
     scratch = np.empty((threads, plan.scratch_words), np.int64)
     return transform_lines_parallel(flat(source), target.ravel(), plan.geometry, scratch)
