@@ -50,7 +50,8 @@ def step_address(kernel: Callable[..., None], variant: Variant) -> int:
 def rim_address(name: str, direction: Literal["load", "store"], bits: int, lanes: int) -> int:
     """Address of the load or the store of a layout."""
     load, store = LAYOUTS[name]
-    return compiled_address(load if direction == "load" else store, Variant(bits, lanes), ROW, *[INTEGER] * 6)
+    variant = Variant(bits, lanes, source="reals" if "reals" in name else "pairs")
+    return compiled_address(load if direction == "load" else store, variant, ROW, *[INTEGER] * 6)
 
 
 def executor_address() -> int:
@@ -303,16 +304,18 @@ def rim(form: str, lines: Lines, bits: int, group: Group) -> tuple[str, str, int
     """Layouts for full and for ragged groups, and the bytes between points and between the parts of a pair."""
     size = bits // 8
     if form == "reals":
-        return "reals", "reals", lines.step_bytes, 0
+        name = "tiled reals" if lines.step_bytes == size and group.lanes > 1 else "reals"
+        return name, name, lines.step_bytes, 0
     step, part, point = lines.step_bytes, size, 2 * size
     if form == "reals as pairs":
         step, part, point = 2 * lines.step_bytes, lines.step_bytes, size
     if lines.step_bytes == point and (group.line or group.lanes > 1):
         dense = "line" if group.line else "tiled"
         return dense, dense, step, part
+    anywhere = "scattered" if form == "pairs" and group.lanes > 1 else "gathered"
     if lines.inner_bytes == point and lines.inner >= group.lanes > 1:
-        return ("natural" if form == "pairs" else "neighbours"), "gathered", step, part
-    return "gathered", "gathered", step, part
+        return ("natural" if form == "pairs" else "neighbours"), anywhere, step, part
+    return anywhere, anywhere, step, part
 
 
 def reciprocal(n: int, bits: int) -> npt.NDArray[Any]:

@@ -171,6 +171,16 @@ def test_any_memory(axis, kind, dtype, rng):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_the_inverse_divides_without_a_second_rounding(dtype, rng):
+    """1/n alone, rounded, would put up to half an ulp more on every result."""
+    for n in (3, 5, 61, 100, 1000):
+        x = np.zeros((200, n, 2), dtype)
+        x[:, 0] = rng.standard_normal((200, 2))
+        exact = x[:, 0].astype(np.longdouble) / n
+        assert (abs(dft(x, inverse=True)[:, 0] - exact) <= 0.501 * np.spacing(abs(exact.astype(dtype)))).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_special_bins_are_exactly_real(dtype, rng):
     for n in (2, 3, 10, 11, 16, 97, 251, 400, 509, 1009):
         x = signal(rng, (9, n, 1), dtype)

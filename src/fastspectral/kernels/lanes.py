@@ -422,10 +422,43 @@ def scatter(typingctx: Any, vector: Any, table: Any, offset: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def load_tile(typingctx: Any, variant: Any, table: Any, offset: Any, target: Any, distance: Any) -> Any:
-    """One register of pairs from each line into planes: lane i is the line at ``table[i] + offset``.  The lanes are an even number.
+def gather_pairs(typingctx: Any, variant: Any, table: Any, offset: Any) -> Any:
+    """Registers of real and imaginary parts whose lane i is the pair at ``table[i] + offset``: half as many loads as number by number."""
+    two = Vector(variant.bits, 2)
 
-    target: where the real parts go; the imaginary parts go `distance` bytes on.
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        rows = []
+        for i in range(variant.lanes):
+            address = builder.add(builder.load(builder.gep(args[1], [constant(i)])), args[2])
+            rows.append(emit_load(builder, address, two))
+        while len(rows) > 2:
+            n = rows[0].type.count
+            rows = [shuffled(builder, rows[i], rows[i + 1], list(range(2 * n))) for i in range(0, len(rows), 2)]
+        return context.make_tuple(builder, sig.return_type, emit_deinterleave(builder, *rows))
+
+    return _pair(variant)(variant, table, offset), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def scatter_pairs(typingctx: Any, re: Any, im: Any, table: Any, offset: Any) -> Any:
+    """The reverse of `gather_pairs`."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        halves = emit_interleave(builder, args[0], args[1])
+        for i in range(re.lanes):
+            half, place = halves[2 * i // re.lanes], 2 * i % re.lanes
+            address = builder.add(builder.load(builder.gep(args[2], [constant(i)])), args[3])
+            emit_store(builder, shuffled(builder, half, half, [place, place + 1]), address)
+        return context.get_dummy_value()
+
+    return types.void(re, im, table, offset), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_tile(typingctx: Any, variant: Any, table: Any, offset: Any, target: Any, distance: Any) -> Any:
+    """One register of pairs, or of reals, from each line into planes: lane i is the line at ``table[i] + offset``.  The lanes are an even number.
+
+    target: where the real parts go; the imaginary parts, of reals zeros, go `distance` bytes on.
     """
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -433,9 +466,14 @@ def load_tile(typingctx: Any, variant: Any, table: Any, offset: Any, target: Any
         for i in range(variant.lanes):
             address = builder.add(builder.load(builder.gep(args[1], [constant(i)])), args[2])
             rows.append(emit_load(builder, address, variant.vector))
+        parts = 1 if variant.source == "reals" else 2
         for k, number in enumerate(emit_transpose(builder, rows)):
-            point = moved(builder, args[3], k // 2 * 2 * variant.lanes * variant.bytes)
-            emit_store(builder, number, builder.add(point, args[4]) if k % 2 else point)
+            point = moved(builder, args[3], k // parts * 2 * variant.lanes * variant.bytes)
+            emit_store(builder, number, builder.add(point, args[4]) if k % parts else point)
+            if parts == 1:
+                emit_store(
+                    builder, ir.Constant(variant.vector.llvm, [0.0] * variant.lanes), builder.add(point, args[4])
+                )
         return context.get_dummy_value()
 
     return types.void(variant, table, offset, target, distance), emit
@@ -446,10 +484,10 @@ def store_tile(typingctx: Any, variant: Any, source: Any, distance: Any, factor:
     """The reverse of `load_tile`, with every number `scaled` by the factor."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        numbers = []
+        numbers, parts = [], 1 if variant.source == "reals" else 2
         for k in range(variant.lanes):
-            point = moved(builder, args[1], k // 2 * 2 * variant.lanes * variant.bytes)
-            number = emit_load(builder, builder.add(point, args[2]) if k % 2 else point, variant.vector)
+            point = moved(builder, args[1], k // parts * 2 * variant.lanes * variant.bytes)
+            number = emit_load(builder, builder.add(point, args[2]) if k % parts else point, variant.vector)
             numbers.append(emit_scaled(builder, number, args[3]))
         for i, row in enumerate(emit_transpose(builder, numbers)):
             address = builder.add(builder.load(builder.gep(args[4], [constant(i)])), args[5])

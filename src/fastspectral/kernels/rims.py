@@ -4,7 +4,8 @@ A line of complex points is a run of pairs (re, im).  A line of real points of e
 real transform of it is a step (`real.py`).  Real lines of odd length are loaded and stored as single numbers (`…_reals`).
 
 Layouts: *line*, one line, copied in pairs as it is; with one line in each lane: *tiled*, the pairs of every line are dense in memory; *natural*, the
-lines are dense neighbours of one another, point by point; *neighbours*, the same for real lines; *gathered*, anything else.
+lines are dense neighbours of one another, point by point; *neighbours*, the same for real lines; *scattered*, the two numbers of every pair are dense;
+*gathered*, anything else.
 
 Points are `step` bytes apart, the two parts of a pair `part` bytes; layouts that know either do not look at it.
 Loads: lines CPointer(int64), addresses of the group's lines; `keep` numbers of each line are read, the rest of `fill` points is zero.
@@ -16,6 +17,7 @@ from typing import Any
 from fastspectral.kernels.lanes import (
     broadcast_point,
     gather,
+    gather_pairs,
     lanes,
     load,
     load_pairs,
@@ -24,6 +26,7 @@ from fastspectral.kernels.lanes import (
     one_lane,
     scaled,
     scatter,
+    scatter_pairs,
     splat,
     store,
     store_pairs,
@@ -109,6 +112,35 @@ def load_gathered(
         store(gather(variant, lines, offset), target - (fill - keep // 2) * vector)
 
 
+def load_scattered(
+    variant: Any, lines: Any, target: int, distance: int, step: int, part: int, keep: int, fill: int
+) -> None:
+    """Lines of dense pairs anywhere."""
+    vector, offset = 2 * lanes(variant) * number_bytes(variant), 0
+    for _ in range(keep // 2):
+        re, im = gather_pairs(variant, lines, offset)
+        store_point(re, im, target, distance)
+        offset += step
+        target += vector
+    for _ in range(keep // 2, fill):
+        store_point(splat(variant, 0.0), splat(variant, 0.0), target, distance)
+        target += vector
+
+
+def load_tiled_reals(
+    variant: Any, lines: Any, target: int, distance: int, step: int, part: int, keep: int, fill: int
+) -> None:
+    """Dense real lines, one in each lane."""
+    size, width = number_bytes(variant), lanes(variant)
+    vector, full = 2 * width * size, keep - keep % width
+    for k in range(0, full, width):
+        load_tile(variant, lines, k * size, target + k * vector, distance)
+    for k in range(full, keep):
+        store_point(gather(variant, lines, k * size), splat(variant, 0.0), target + k * vector, distance)
+    for k in range(keep, fill):
+        store_point(splat(variant, 0.0), splat(variant, 0.0), target + k * vector, distance)
+
+
 def load_reals(
     variant: Any, lines: Any, target: int, distance: int, step: int, part: int, keep: int, fill: int
 ) -> None:
@@ -183,6 +215,29 @@ def store_gathered(
         source += 2 * lanes(variant) * number_bytes(variant)
 
 
+def store_scattered(
+    variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int
+) -> None:
+    """Lines of dense pairs anywhere."""
+    factor = broadcast_point(variant, scale, number_bytes(variant))
+    for j in range(count):
+        re, im = scaled(load(variant, source), factor), scaled(load(variant, source + distance), factor)
+        scatter_pairs(re, im, lines, j * step)
+        source += 2 * lanes(variant) * number_bytes(variant)
+
+
+def store_tiled_reals(
+    variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int
+) -> None:
+    """Dense real lines, one in each lane: the real parts of the points."""
+    size, width, factor = number_bytes(variant), lanes(variant), broadcast_point(variant, scale, number_bytes(variant))
+    vector, full = 2 * width * size, count - count % width
+    for k in range(0, full, width):
+        store_tile(variant, source + k * vector, distance, factor, lines, k * size)
+    for k in range(full, count):
+        scatter(scaled(load(variant, source + k * vector), factor), lines, k * size)
+
+
 def store_reals(
     variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int
 ) -> None:
@@ -199,5 +254,7 @@ LAYOUTS = {
     "natural": (load_natural, store_natural),
     "neighbours": (load_neighbours, store_neighbours),
     "gathered": (load_gathered, store_gathered),
+    "scattered": (load_scattered, store_scattered),
+    "tiled reals": (load_tiled_reals, store_tiled_reals),
     "reals": (load_reals, store_reals),
 }
