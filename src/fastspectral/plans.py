@@ -136,14 +136,22 @@ class ProgramBuilder:
             # exponents p k of exp(−2πi / (radix · groups)), p < groups and 1 ≤ k < radix
             w = roots_of_one(np.outer(np.arange(groups), np.arange(1, radix)) % (radix * groups), radix * groups)
             span = done * self.point_bytes
-            ends = {"source": source if number == 0 else "planes", "target": target if groups == 1 else "planes"}
+            begin, end = source if number == 0 else "planes", target if groups == 1 else "planes"
             if number == 0 and self.group.line and self.group.lanes > 1:
-                self.step(
-                    mixed_radix.first_pass, self.table(np.stack([w.real.T, w.imag.T], 1)), groups, codelet=radix, **ends
-                )
+                table = self.table(np.stack([w.real.T, w.imag.T], 1))
+                self.step(mixed_radix.first_pass, table, groups, codelet=radix, source=begin, target=end)
             elif radix in RADICES:
                 table = self.table(np.stack([w.real, w.imag], -1)) if groups > 1 else 0
-                self.step(mixed_radix.later_pass, table, groups, span, codelet=radix, twiddled=groups > 1, **ends)
+                self.step(
+                    mixed_radix.later_pass,
+                    table,
+                    groups,
+                    span,
+                    codelet=radix,
+                    source=begin,
+                    target=end,
+                    twiddled=groups > 1,
+                )
             else:
                 half = np.arange(1, radix // 2 + 1)
                 roots = roots_of_one(np.outer(half, half) % radix, radix)

@@ -644,7 +644,7 @@ def butterfly(
             if k and variant.twiddled:
                 re = moved(builder, factors, 2 * (k - 1) * variant.bytes)
                 parts = [emit_broadcast(builder, a, variant.vector) for a in (re, moved(builder, re, variant.bytes))]
-                z = z * Split(*(Lane(builder, part) for part in parts))  # noqa: PLW2901
+                z = z * Split(*(Lane(builder, part) for part in parts))
             emit_write(builder, variant, z, moved(builder, y, times(builder, y_step, k)), factor)
         return context.get_dummy_value()
 
