@@ -3,7 +3,10 @@
 import concurrent.futures
 import hashlib
 import multiprocessing
+import os
 import random
+import subprocess
+import sys
 import threading
 from importlib.util import find_spec
 
@@ -147,6 +150,29 @@ def test_forked_children_after_a_parallel_call(layer, serial, monkeypatch):
     settings = {"NUMBA_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": layer}
     for actual in in_new_process(results_in_forked_children, 2, monkeypatch, **settings):
         assert_same(actual, serial)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="a process cannot be held to one CPU here")
+def test_process_on_one_cpu_ends_after_a_fork():
+    """With tbb's layer started it would hang there."""
+    code = """
+import os
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+import numpy as np, fastspectral
+x = np.ones((1000, 64, 2))
+fastspectral.dft(x)
+child = os.fork()
+if child == 0:
+    fastspectral.dft(x)
+    os._exit(0)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    hidden = ("NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "FASTSPECTRAL_WORKERS")
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "0\n"
 
 
 @njit

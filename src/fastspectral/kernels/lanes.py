@@ -355,6 +355,18 @@ def broadcast_point(typingctx: Any, variant: Any, address: Any, distance: Any) -
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def add_point(typingctx: Any, re: Any, im: Any, address: Any, distance: Any) -> Any:
+    """Add real and imaginary parts to those in memory, `distance` bytes apart."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        for value, a in ((args[0], args[2]), (args[1], builder.add(args[2], args[3]))):
+            emit_store(builder, (Lane(builder, value) + Lane(builder, emit_load(builder, a, re))).value, a)
+        return context.get_dummy_value()
+
+    return types.void(re, im, address, distance), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def store_point(typingctx: Any, re: Any, im: Any, address: Any, distance: Any) -> Any:
     """Store real and imaginary parts `distance` bytes apart."""
 

@@ -18,6 +18,7 @@ Sources: Stockham (1966); Swarztrauber, "FFT algorithms for vector computers" (1
 from typing import Any
 
 from fastspectral.kernels.lanes import (
+    add_point,
     broadcast_point,
     butterfly,
     first_butterfly,
@@ -41,6 +42,9 @@ from fastspectral.kernels.program import (
     TARGET_VECTOR_BYTES,
     WINDOW,
 )
+
+
+BLOCK = 16  # terms
 
 
 def first_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) -> None:
@@ -77,7 +81,8 @@ def prime_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) 
     """A pass of any odd radix R by symmetric pairs; RADIX R, ROOTS address of (cos, sin)(2πjk/R) for k, j = 1..h, h = (R − 1)/2.
 
     The sums and differences of the pairs replace the points in the source, which is scratch.  Two k at a time share their loads: one at a time the
-    loop is bound by its loads, not by its arithmetic.  The twiddles follow in a sweep of their own.
+    loop is bound by its loads, not by its arithmetic.  BLOCK terms are summed by themselves: the error of one long sum would be half as large again
+    (measured at 89 to 127 points).  The twiddles follow in a sweep of their own.
     """
     groups, span, points = row[GROUPS], row[SPAN], row[RADIX]
     size, step, half, plane = (
@@ -86,12 +91,13 @@ def prime_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) 
         (points - 1) // 2,
         lanes(variant) * number_bytes(variant),
     )
-    twiddles, row_bytes = row[TABLE], half * 2 * size
+    twiddles = row[TABLE]
     for p in range(groups):
         for q in range(0, span, 2 * plane):
             x = source + p * span + q
             y = target + p * points * span + q
-            re, im = load_point(variant, x, plane)
+            x0_re, x0_im = load_point(variant, x, plane)
+            re, im = x0_re, x0_im
             for j in range(1, half + 1):
                 a, b = x + j * step, x + (points - j) * step
                 a_re, a_im = load_point(variant, a, plane)
@@ -100,30 +106,32 @@ def prime_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) 
                 store_point(a_re + b_re, a_im + b_im, a, plane)
                 store_point(a_re - b_re, a_im - b_im, b, plane)
             store_point(re, im, y, plane)
-            for k in range(1, half + 1, 2):
-                k2 = min(k + 1, half)
-                roots, roots2 = row[ROOTS] + (k - 1) * row_bytes, row[ROOTS] + (k2 - 1) * row_bytes
-                even_re, even_im = load_point(variant, x, plane)
-                even2_re, even2_im = even_re, even_im
-                odd_re, odd_im, odd2_re, odd2_im = (
-                    splat(variant, 0.0),
-                    splat(variant, 0.0),
-                    splat(variant, 0.0),
-                    splat(variant, 0.0),
-                )
-                for j in range(1, half + 1):
-                    s_re, s_im = load_point(variant, x + j * step, plane)
-                    d_re, d_im = load_point(variant, x + (points - j) * step, plane)
-                    cosine, sine = broadcast_point(variant, roots + (j - 1) * 2 * size, size)
-                    even_re, even_im = even_re + s_re * cosine, even_im + s_im * cosine
-                    odd_re, odd_im = odd_re + d_re * sine, odd_im + d_im * sine
-                    cosine, sine = broadcast_point(variant, roots2 + (j - 1) * 2 * size, size)
-                    even2_re, even2_im = even2_re + s_re * cosine, even2_im + s_im * cosine
-                    odd2_re, odd2_im = odd2_re + d_re * sine, odd2_im + d_im * sine
-                store_point(even_re + odd_im, even_im - odd_re, y + k * span, plane)
-                store_point(even_re - odd_im, even_im + odd_re, y + (points - k) * span, plane)
-                store_point(even2_re + odd2_im, even2_im - odd2_re, y + k2 * span, plane)
-                store_point(even2_re - odd2_im, even2_im + odd2_re, y + (points - k2) * span, plane)
+            for k in range(1, points):
+                store_point(x0_re, x0_im, y + k * span, plane)
+            for begin in range(1, half + 1, BLOCK):
+                for k in range(1, half + 1, 2):
+                    k2 = min(k + 1, half)
+                    roots = row[ROOTS] + ((k - 1) * half + begin - 1) * 2 * size
+                    roots2 = row[ROOTS] + ((k2 - 1) * half + begin - 1) * 2 * size
+                    zero = splat(variant, 0.0)
+                    even_re, even_im, odd_re, odd_im = zero, zero, zero, zero
+                    even2_re, even2_im, odd2_re, odd2_im = zero, zero, zero, zero
+                    for j in range(begin, min(begin + BLOCK, half + 1)):
+                        s_re, s_im = load_point(variant, x + j * step, plane)
+                        d_re, d_im = load_point(variant, x + (points - j) * step, plane)
+                        cosine, sine = broadcast_point(variant, roots, size)
+                        even_re, even_im = even_re + s_re * cosine, even_im + s_im * cosine
+                        odd_re, odd_im = odd_re + d_re * sine, odd_im + d_im * sine
+                        cosine, sine = broadcast_point(variant, roots2, size)
+                        even2_re, even2_im = even2_re + s_re * cosine, even2_im + s_im * cosine
+                        odd2_re, odd2_im = odd2_re + d_re * sine, odd2_im + d_im * sine
+                        roots += 2 * size
+                        roots2 += 2 * size
+                    add_point(even_re + odd_im, even_im - odd_re, y + k * span, plane)
+                    add_point(even_re - odd_im, even_im + odd_re, y + (points - k) * span, plane)
+                    if k2 > k:
+                        add_point(even2_re + odd2_im, even2_im - odd2_re, y + k2 * span, plane)
+                        add_point(even2_re - odd2_im, even2_im + odd2_re, y + (points - k2) * span, plane)
             for k in range(1, points):
                 re, im = load_point(variant, y + k * span, plane)
                 cosine, sine = broadcast_point(variant, twiddles + (k - 1) * 2 * size, size)
