@@ -6,6 +6,7 @@ The disk cache is keyed by the package's sources. Numba itself only looks at the
 running from the cache of the pass that uses it. A cache that cannot be read or written is a miss and nothing else.
 """
 
+import contextlib
 import functools
 import hashlib
 from collections.abc import Callable
@@ -46,6 +47,8 @@ class SourceKeyedCache(FunctionCache):  # type: ignore[misc]
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # a truncated, emptied or foreign file fails in any way that unpickling can
+            with contextlib.suppress(OSError):
+                self.flush()  # else saving, which reads the index first, would fail in the same way
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:

@@ -124,6 +124,9 @@ def workers_of_environment() -> int | None:
 
 def _available() -> int:
     """Threads of Numba that can be used here and now."""
+    if numba.config.NUMBA_NUM_THREADS == 1:
+        # starts no layer: on one CPU a process that has started tbb and then forked hangs when it ends
+        return 1
     if not numba_parallel._is_initialized:
         _show_tbb_to_numba()
     threads = int(numba.get_num_threads())  # starts the layer

@@ -496,7 +496,7 @@ def fft_plan(n: int, dtype: npt.DTypeLike) -> FFTPlan:
     Raises
     ------
     ValueError
-        If ``n < 1``.
+        If ``n < 1`` or n is above 2^26, where tables pass the memory of most machines.
     TypeError
         If `n` is no integer or `dtype` another one.
 

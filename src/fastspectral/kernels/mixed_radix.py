@@ -43,7 +43,6 @@ from fastspectral.kernels.program import (
     WINDOW,
 )
 
-
 BLOCK = 16  # terms
 
 
