@@ -70,6 +70,23 @@ def test_rows_of_a_larger_array_and_in_place(rng):
     assert not memory[:, 33:].any()
 
 
+@pytest.mark.parametrize(("real", "complex_", "eps"), TYPES)
+def test_scale_is_exact_and_keeps_infinities(real, complex_, eps):
+    @njit
+    def run(z, scale, plan):
+        kernels.fft_lines(z, z, scale, plan)
+
+    for scale in (1.0, 0.1, -0.3, 1e-25, 1e-36, 3e20):
+        z = np.zeros((1, 5), complex_)
+        z[0, 0] = 3
+        run(z, scale, fft_plan(5, real))
+        assert abs(z.real.astype(np.longdouble) / (3 * np.longdouble(scale)) - 1).max() <= 0.51 * eps
+        z[:] = 0
+        z[0, 0] = np.inf
+        run(z, scale, fft_plan(5, real))
+        assert z[0, 0].real == np.inf * np.sign(scale)
+
+
 def test_in_prange_and_from_threads(rng):
     z = rng.standard_normal((64, 400)) + 1j * rng.standard_normal((64, 400))
     plan, spectrum = fft_plan(400, np.float64), np.empty_like(z)

@@ -100,7 +100,7 @@ def compiled_address(function: Callable[..., None], *types: Any) -> int:
         callback = CFunc(function, (types, numba.types.void), {}, dict(OPTIONS))
         _attach_cache(callback, function)
         callback.compile()
-        _callbacks[key] = callback
+        callback = _callbacks.setdefault(key, callback)  # of two threads that compile the same, one wins for good
     address = callback.address
     assert address is not None
     return address

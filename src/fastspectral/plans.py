@@ -27,7 +27,7 @@ INTEGER, ROW = types.intp, types.CPointer(types.int64)
 
 
 class Program(NamedTuple):
-    """Steps of a transform (see `kernels/program.py`), the tables that they point into, and the points that a plane must hold."""
+    """Steps of a transform (see `kernels/program.py`), the tables that they point into, and the points that a buffer must hold."""
 
     steps: npt.NDArray[np.int64]
     tables: npt.NDArray[Any]
@@ -137,7 +137,7 @@ class ProgramBuilder:
             w = roots_of_one(np.outer(np.arange(groups), np.arange(1, radix)) % (radix * groups), radix * groups)
             span = done * self.point_bytes
             begin, end = source if number == 0 else "planes", target if groups == 1 else "planes"
-            if number == 0 and self.group.line and self.group.lanes > 1:
+            if number == 0 and self.group.line:
                 table = self.table(np.stack([w.real.T, w.imag.T], 1))
                 self.step(mixed_radix.first_pass, table, groups, codelet=radix, source=begin, target=end)
             elif radix in RADICES:
@@ -302,9 +302,8 @@ class LineTransform(NamedTuple):
     geometry: npt.NDArray[np.int64]
     scratch_words: int
     work: int  # points of all lines
-    programs: tuple[
-        Program, Program
-    ]  # for full and for ragged groups; these and the next keep alive what the geometry points at
+    # For full and for ragged groups; these and the next keep alive what the geometry points at.
+    programs: tuple[Program, Program]
     scale: npt.NDArray[Any]
 
 
@@ -329,11 +328,14 @@ def rim(form: str, lines: Lines, bits: int, group: Group) -> tuple[str, str, int
 def reciprocal(n: int, bits: int) -> npt.NDArray[Any]:
     """1/n as the sum of two numbers: one alone would be off by up to half an eps, and every result of an inverse with it.
 
-    The second one is never 0, for 0 × inf is NaN; at 2^-40 (float64: 2^-80) of the first it is lost in rounding.
+    Both have one sign, and the second one is not 0: inf − inf and 0 × inf are NaN.  At 2^-17 eps of the first it is lost in rounding.
     """
-    first = np.dtype(f"f{bits // 8}").type(1.0 / n)
+    real = np.dtype(f"f{bits // 8}").type
+    first = real(1.0 / n)
+    if Fraction(float(first)) > Fraction(1, n):
+        first = np.nextafter(first, real(0))
     second = float(Fraction(1, n) - Fraction(float(first)))
-    return np.array([first, second or float(first) * 2.0 ** (-40 if bits == 32 else -80)], first.dtype)
+    return np.array([first, second or first * np.finfo(real).eps * 2.0**-17], real)
 
 
 @lru_cache(maxsize=256)
@@ -393,10 +395,8 @@ def line_transform(
     geometry[layout.FILL : layout.BUFFER_BYTES + 1] = shape.fill, stored or shape.stored, buffer_bytes
     scale = reciprocal(1 if not inverse else shape.length if name == "rezip" else n, bits)
     plane = group.lanes * bits // 8
-    in_order, exchanged = (
-        (0, plane),
-        (0, plane) if group.line else (plane, -plane),
-    )  # lines are exchanged by their own steps
+    in_order = (0, plane)
+    exchanged = in_order if group.line else (plane, -plane)  # the steps of one line exchange by themselves
     geometry[layout.LOAD_REAL : layout.LOAD_IMAGINARY + 1] = exchanged if inverse and name == "complex" else in_order
     geometry[layout.STORE_REAL : layout.STORE_IMAGINARY + 1] = (
         exchanged if inverse and name in ("complex", "rezip") else in_order
@@ -406,6 +406,28 @@ def line_transform(
     return LineTransform(geometry, scratch_words(buffer_bytes, group.lanes), lines * n, (full, ragged), scale)
 
 
+def with_window(
+    plan: LineTransform, w: npt.NDArray[Any], dtype: np.dtype[Any], size: int, pairs: bool
+) -> LineTransform:
+    """The plan of frames, which are all alike, with the window put into its first step; for use while `plan`, which holds the other tables, exists.
+
+    The window's factors stand as the numbers of a frame do (`pairs`: two real samples are a point; else each counts twice), or, where several
+    frames are side by side, those of the real parts of all points in front of those of the imaginary parts.
+    """
+    with np.errstate(over="ignore"):
+        factors = np.repeat(w.astype(dtype, copy=False), 1 if pairs else 2)
+    steps, geometry = plan.programs[0].steps.copy(), plan.geometry.copy()
+    table = aligned(factors.size, f"f{size}")
+    if geometry[layout.POINT_LANES] > 1:
+        table[...] = factors
+        steps[0, layout.WINDOW] = table.ctypes.data
+    else:
+        table.reshape(2, -1)[...] = factors.reshape(-1, 2).T
+        steps[0, layout.TABLE] = table.ctypes.data
+    geometry[[layout.PROGRAM, layout.RAGGED + layout.PROGRAM]] = steps.ctypes.data
+    return plan._replace(geometry=geometry, programs=(plan.programs[0]._replace(steps=steps, tables=table),) * 2)
+
+
 class FFTPlan(NamedTuple):
     """Transforms of n points, for calls from the user's own @njit code; its Numba type depends on the precision only.
 
@@ -413,9 +435,8 @@ class FFTPlan(NamedTuple):
     """
 
     n: int
-    geometries: npt.NDArray[
-        np.int64
-    ]  # complex, its inverse, one-sided, its inverse; for one line and for many: (8, GEOMETRY_SIZE)
+    # Complex, its inverse, one-sided, its inverse; for one line, then for many: (8, GEOMETRY_SIZE).
+    geometries: npt.NDArray[np.int64]
     scratch_words: int
     one: npt.NDArray[Any]  # the number 1 in the precision of the plan
 

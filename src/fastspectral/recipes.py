@@ -88,7 +88,7 @@ def order(radix: int) -> tuple[bool, int]:
 
 @lru_cache(maxsize=4096)
 def passes(n: int, registers: int) -> tuple[float, tuple[int, ...]]:
-    """Cheapest passes for n points: their cost a point and their radices, smallest first."""
+    """Cheapest passes for n points: their cost a point and their radices, in the order of `order`."""
     if n == 1:
         return 0.0, ()
     candidates = [radix for radix in RADICES if n % radix == 0] or [prime_factors(n)[0]]

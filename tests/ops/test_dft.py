@@ -227,6 +227,23 @@ def test_partial_overlap_is_refused(rng):
         dft(memory[:5], out=memory[1:])
 
 
+def test_overlap_of_strided_or_reshaped_memory_is_refused(rng):
+    base = signal(rng, (1000, 16, 2), np.float32)
+    with pytest.raises(ValueError, match="out must be"):
+        dft(base[::2], out=base[250:750])
+    bins = base[:8].reshape(8, 16, 2)
+    with pytest.raises(ValueError, match="out must be"):
+        dft(bins, 16, axis=0, inverse=True, onesided=True, out=bins.reshape(16, 16, 1))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_inverse_keeps_infinities(dtype):
+    for n in (1, 2, 3, 5, 7, 100):
+        x = np.zeros((1, n, 2), dtype)
+        x[0, 0, 0] = np.inf
+        assert dft(x, inverse=True)[0, 0, 0] == np.inf
+
+
 @pytest.mark.parametrize("axis", [0, 1])
 def test_nan_and_inf_stay_in_their_line(axis, rng):
     for n in (8, 30, 31, 64, 251):

@@ -1,13 +1,13 @@
-"""SIMD registers for Numba: it and `tiles.py` are the only files that speak LLVM.
+"""SIMD registers for Numba; this file and `tiles.py` are the only ones that speak LLVM.
 
 Numba's loop vectoriser leaves codelets scalar, so the kernels say themselves what a register holds.  A `Vector` is one register; in a kernel it is an
 ordinary local value with + − ×.  A `Variant` is a value without content whose *type* says what the kernel is compiled for: the number format, the lanes
 of a register and the codelet.  Numba compiles a kernel once for each variant, as it does for any other argument type.
 
-Addresses are plain integers and distances are bytes, so that no index is tested for wraparound.  Complex data inside a transform lie in blocks, one
-register of real parts and one of imaginary parts behind it: the second address is the first one plus a constant, and the addresses of a codelet's
-operands fit the integer registers (with planes far apart they did not, and passes took twice the time).  Loads and stores assume the alignment of one
-number only.
+Addresses are plain integers and distances are bytes, so that no index is tested for wraparound.  Complex data inside a transform lie in planes of one
+register each, the real parts and right behind them the imaginary parts: the second address is the first one plus a constant, and the addresses of a
+codelet's operands fit the integer registers (with two planes of all points they did not, and passes took twice the time).  Loads and stores assume the
+alignment of one number only.
 """
 
 from functools import cache
@@ -74,7 +74,7 @@ class Variant(types.Type):  # type: ignore[misc]
 
     An end is "planes" (a register of real parts, then one of imaginary parts) or "pairs" (re, im, re, im, …), either "swapped", with the parts
     exchanged, which turns a transform into its inverse.  Pairs are "weighted" where they are read times a window, and "results" where they are written
-    times the factor of the transform.
+    times the factor of the transform.  For the kernels of `rims.py`, loads and stores alike, the source is what the caller's lines hold: "pairs" or "reals".
     """
 
     def __init__(
@@ -381,14 +381,13 @@ def store_point(typingctx: Any, re: Any, im: Any, address: Any, distance: Any) -
 @intrinsic  # type: ignore[untyped-decorator]
 def load_pairs(typingctx: Any, variant: Any, address: Any) -> Any:
     """Registers of the real and of the imaginary parts, from consecutive complex numbers."""
-    pair = types.UniTuple(variant.vector, 2)
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         first = emit_load(builder, args[1], variant.vector)
         second = emit_load(builder, moved(builder, args[1], variant.lanes * variant.bytes), variant.vector)
-        return context.make_tuple(builder, pair, emit_deinterleave(builder, first, second))
+        return context.make_tuple(builder, sig.return_type, emit_deinterleave(builder, first, second))
 
-    return pair(variant, address), emit
+    return _pair(variant)(variant, address), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -1,7 +1,8 @@
 """The executor: runs a program on every group of lines, serially or shared among threads.
 
-A group is loaded into the planes, goes through the steps of the program and is stored.  Groups do not depend on one another, and what is done to one does
-not depend on who does it: results are the same in every bit for any number of threads.
+A rim kernel loads a group into a buffer, the steps of the program take it from buffer to buffer, and a rim kernel stores it; where the program itself
+reads or writes the lines, that rim kernel is left out.  Groups do not depend on one another, and what is done to one does not depend on who does it:
+results are the same in every bit for any number of threads.
 
 Arguments: source, target, 1-D arrays that start where the caller's data start; geometry, (GEOMETRY_SIZE,) int64, see `program.py`; scratch,
 (workers, at least scratch_words(…)) int64.

@@ -43,7 +43,7 @@ from fastspectral.kernels.program import (
     WINDOW,
 )
 
-BLOCK = 16  # terms
+BLOCK = 16  # terms of a sum in `prime_pass`
 
 
 def first_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) -> None:

@@ -29,11 +29,14 @@ def transform_rows(lines: Any, out: Any, scale: float, plan: Any, which: int) ->
     geometry = plan.geometries[which + (4 if many else 0)].copy()
     geometry[INNER], geometry[RUN] = lines.shape[0], lines.shape[0]
     geometry[SOURCE_INNER_BYTES], geometry[TARGET_INNER_BYTES] = lines.strides[0], out.strides[0]
+    # The factor and what it loses where it is rounded: of one sign, and not 0, for inf − inf and 0 × inf are NaN.
     factor = np.empty(2, plan.one.dtype)
     factor[0] = scale
+    if abs(factor[0]) > abs(scale):
+        factor[0] = np.nextafter(factor[0], plan.one.dtype.type(0))
     factor[1] = scale - factor[0]
     if factor[1] == 0:
-        factor[1] = factor[0] * 2.0**-80  # not 0, for 0 × inf is NaN; too small to matter
+        factor[1] = factor[0] * np.finfo(plan.one.dtype).eps * 2.0**-17
     geometry[SCALE] = factor.ctypes.data
     scratch = np.empty(plan.scratch_words, np.int64)
     addresses = (lines.ctypes.data, out.ctypes.data, geometry.ctypes.data, scratch.ctypes.data)

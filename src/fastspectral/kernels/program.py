@@ -23,7 +23,7 @@ PROGRAM_COLUMNS = 8
 # apart, the parts of a pair PART_BYTES, and what one register takes is VECTOR_BYTES after what the one before takes.
 # No group reaches over a multiple of RUN lines.  KEEP numbers are read, FILL points loaded, STORED points written (see `rims.py`).
 LOAD, PROGRAM, STEPS, STORE = 0, 1, 2, 3
-RAGGED = 4  # from a column of full groups to that of ragged ones
+RAGGED = 4  # columns from those of full groups to those of ragged ones
 OUTER, INNER, RUN, LANES = 8, 9, 10, 11
 SOURCE_OUTER_BYTES, SOURCE_INNER_BYTES, SOURCE_STEP_BYTES, SOURCE_PART_BYTES, SOURCE_VECTOR_BYTES = 12, 13, 14, 15, 16
 TARGET_OUTER_BYTES, TARGET_INNER_BYTES, TARGET_STEP_BYTES, TARGET_PART_BYTES, TARGET_VECTOR_BYTES = 17, 18, 19, 20, 21
@@ -32,5 +32,5 @@ KEEP, FILL, STORED, BUFFER_BYTES = 22, 23, 24, 25
 LOAD_REAL, LOAD_IMAGINARY, STORE_REAL, STORE_IMAGINARY = 26, 27, 28, 29
 # Addresses of the executor and of the factor of the results (two numbers).
 EXECUTOR, SCALE = 30, 31
-POINT_LANES = 32  # neighbouring points in a register, for who prints a plan
+POINT_LANES = 32  # neighbouring points in a register, 1 where lines stand side by side; the kernels do not look at it
 GEOMETRY_SIZE = 33

@@ -11,7 +11,8 @@ conjugate of all: a real line is the forward transform of its conjugate spectrum
 
 Kernels ending in `_line` have neighbouring points in the lanes of a register, in pairs; those in `_lanes` one line in each lane, in planes or in the
 caller's lines.
-Rows: TABLE address of w^k / 2 for k = 0..h/2, real parts first; COUNT h.  For mirror: COUNT the bins to add, MIRROR N.
+Rows: TABLE address of w^k / 2 for k = 0..h/2, real parts first; COUNT h; in `unzip_line` MIRROR, not 0 where all N bins are wanted.  For mirror: COUNT
+the bins to add, MIRROR N, CONJUGATE.
 
 Source: Cooley, Lewis & Welch, "The fast Fourier transform algorithm: programming considerations in the calculation of sine, cosine and Laplace
 transforms" (1970).

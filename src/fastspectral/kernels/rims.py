@@ -1,13 +1,14 @@
 """Between the caller's lines and a group's buffer: the loads and stores of lines that no step reads or writes itself.
 
 A line of complex points is a run of pairs (re, im).  A line of real points of even length is read and written as half as many pairs too: what makes a
-real transform of it is a step (`real.py`).  Real lines of odd length are loaded and stored as single numbers (`…_reals`).
+real transform of it is a step (`real.py`).  Other real lines, those of odd length and those of an inverse, are taken as single numbers (`…_reals`).
 
 Layouts: *line*, one line, copied in pairs as it is; with one line in each lane: *tiled*, the pairs of every line are dense in memory; *natural*, the
 lines are dense neighbours of one another, point by point; *neighbours*, the same for real lines; *scattered*, the two numbers of every pair are dense;
 *gathered*, anything else.
 
-Points are `step` bytes apart, the two parts of a pair `part` bytes; layouts that know either do not look at it.
+In the lines, points are `step` bytes apart, the two parts of a pair `part` bytes; layouts that know either do not look at it.  In the buffer, imaginary
+parts are `distance` bytes behind real ones.
 Loads: lines CPointer(int64), addresses of the group's lines; `keep` numbers of each line are read, the rest of `fill` points is zero.
 Stores: `count` points of each line, times the sum of the two numbers at the address `scale`: the factor, and what it loses where it is rounded.
 """

@@ -1,1 +1,1 @@
-"""The ONNX operators as functions: they check, plan and call kernels, and do no arithmetic of their own."""
+"""The ONNX operators as functions: they check, plan and call kernels, and loop over no samples."""

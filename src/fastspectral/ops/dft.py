@@ -59,8 +59,8 @@ def dft(
     Raises
     ------
     ValueError
-        If `axis` is out of range, ``dft_length < 1``, the last axis has another size than 1 or 2, or its size does not
-        suit `onesided`; if `out` does not fit.
+        If `axis` is out of range, n is below 1 or above 2^26, the last axis has another size than 1 or 2, or its size
+        does not suit `onesided`; if `out` does not fit.
     TypeError
         If `input` is of another dtype than the four, or an argument of another kind.
 
@@ -97,6 +97,9 @@ def dft(
     if out is None:
         y = np.empty(spec.output_shape, x.dtype)
     elif type(out) is np.ndarray and out.dtype == x.dtype and out.shape == spec.output_shape and out.flags.carray:
+        # The compiled code sees by itself whether two dense arrays of one shape overlap; of others it does not know where they end.
+        if not (x.flags.c_contiguous and x.shape == out.shape) and np.may_share_memory(x, out):
+            return general(x, spec, bool(inverse), out, workers)
         y = out
     else:
         return general(x, spec, bool(inverse), out, workers)

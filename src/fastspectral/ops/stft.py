@@ -6,10 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fastspectral._arrays import as_float, deliver, output
-from fastspectral.kernels.program import POINT_LANES, PROGRAM, RAGGED, TABLE, WINDOW
 from fastspectral.ops._lines import narrow, run, wide
 from fastspectral.ops._shapes import stft_spec
-from fastspectral.plans import Lines, LineTransform, Program, aligned, line_transform
+from fastspectral.plans import Lines, line_transform, with_window
 
 
 def stft(
@@ -57,8 +56,8 @@ def stft(
     Raises
     ------
     ValueError
-        If `frame_step` or `frame_length` is below 1, `window` and `frame_length` disagree, the signal is shorter than a
-        frame, or a shape is none of the above; if `out` does not fit.
+        If `frame_step` or `frame_length` is below 1, a frame is longer than 2^26 samples, `window` and `frame_length`
+        disagree, the signal is shorter than a frame, or a shape is none of the above; if `out` does not fit.
     TypeError
         If an array is of another dtype than the four, or an argument of another kind.
 
@@ -117,25 +116,3 @@ def stft(
         run(with_window(plan, w, x.dtype, size, pairs=not spec.is_complex and n % 2 == 0), source, target, workers)
     narrow(target, y)
     return deliver(y, out)
-
-
-def with_window(
-    plan: LineTransform, w: npt.NDArray[Any], dtype: np.dtype[Any], size: int, pairs: bool
-) -> LineTransform:
-    """The plan with the window put into its first step; for use while `plan`, which holds the other tables, exists.
-
-    The window's factors stand as the numbers of a frame do (`pairs`: two real samples are a point; else each counts twice), or, where several
-    frames are side by side, those of the real parts of all points in front of those of the imaginary parts.
-    """
-    with np.errstate(over="ignore"):
-        factors = np.repeat(w.astype(dtype, copy=False), 1 if pairs else 2)
-    steps, geometry = plan.programs[0].steps.copy(), plan.geometry.copy()
-    table = aligned(factors.size, f"f{size}")
-    if geometry[POINT_LANES] > 1:
-        table[...] = factors
-        steps[0, WINDOW] = table.ctypes.data
-    else:
-        table.reshape(2, -1)[...] = factors.reshape(-1, 2).T
-        steps[0, TABLE] = table.ctypes.data
-    geometry[[PROGRAM, RAGGED + PROGRAM]] = steps.ctypes.data
-    return plan._replace(geometry=geometry, programs=(Program(steps, table, 0),) * 2)
