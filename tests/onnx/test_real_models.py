@@ -98,13 +98,16 @@ def best_time(session, feeds, runs):
 
 
 def test_whisper_takes_at_most_a_tenth_of_onnxruntimes_time(speech):
-    """30 s of speech, both in this process, the best of several runs each; once more if something else kept it busy."""
+    """30 s of speech, both in this process and in turn, the best run of each; more rounds only while something else keeps it busy."""
     path = model_path("whisper80")
     ours, theirs = InferenceSession(path), onnxruntime.InferenceSession(str(path))
     feeds = feeds_of(ours, np.resize(speech, 30 * 16000))
     for session in (ours, theirs):
         session.run(None, feeds)
-    ratio = best_time(ours, feeds, 10) / best_time(theirs, feeds, 3)
-    if ratio > 0.1:
-        ratio = best_time(ours, feeds, 30) / best_time(theirs, feeds, 5)
-    assert ratio <= 0.1
+    fast, slow = [], []
+    for _ in range(8):
+        fast.append(best_time(ours, feeds, 10))
+        slow.append(best_time(theirs, feeds, 1))
+        if min(fast) <= 0.1 * min(slow):
+            return
+    raise AssertionError(f"{1e3 * min(fast):.1f} ms against {1e3 * min(slow):.1f} ms")
