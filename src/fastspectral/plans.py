@@ -3,7 +3,6 @@
 A plan is plain arrays.  Building one costs its tables; kernels are compiled on first use and serve every length.
 """
 
-import operator
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
@@ -535,7 +534,9 @@ def fft_plan(n: int, dtype: npt.DTypeLike) -> FFTPlan:
     array([[4.+0.j, 0.+0.j, 0.+0.j],
            [4.+0.j, 0.+0.j, 0.+0.j]], dtype=complex64)
     """
-    length = operator.index(n)
+    if isinstance(n, (bool, np.bool)) or not isinstance(n, (int, np.integer)):
+        raise TypeError(f"n must be an integer, got {n!r}")
+    length = int(n)
     if not 1 <= length <= LONGEST:
         raise ValueError(f"n must be at least 1 and at most {LONGEST}, got {length}")
     bits = {"f": 32, "F": 32, "d": 64, "D": 64}.get(np.dtype(dtype).char)

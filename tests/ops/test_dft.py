@@ -275,6 +275,11 @@ def test_empty_batch_and_empty_axis():
     assert not y.any()
 
 
+def test_a_crop_of_a_huge_axis_copies_what_it_reads():
+    x = np.broadcast_to(np.float32(1), (1, 2**40, 2))
+    np.testing.assert_array_equal(dft(x, 4)[0], [[4, 4], [0, 0], [0, 0], [0, 0]])
+
+
 def test_huge_lengths_are_refused_not_wrapped():
     for n in (2**31, 2**40, 2**62, 2**63):
         with pytest.raises((ValueError, MemoryError)):

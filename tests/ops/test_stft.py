@@ -97,6 +97,11 @@ def test_nan_stays_in_its_frames(rng):
     np.testing.assert_array_equal(y[0, rest], clean[0, rest])
 
 
+def test_one_frame_may_have_any_step(rng):
+    x = signal(rng, (2, 8, 2))
+    np.testing.assert_array_equal(stft(x, 2**61, frame_length=4), stft(x, 5, frame_length=4))
+
+
 def test_empty_batch():
     assert stft(np.zeros((0, 10), np.float32), 2, frame_length=4).shape == (0, 4, 3, 2)
 

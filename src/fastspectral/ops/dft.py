@@ -145,9 +145,10 @@ def general(
     if spec.keep == 0:
         y[...] = 0
     elif y.size:
-        source, target = np.ascontiguousarray(wide(x)), wide(y)
-        if source is x and target is y and out is not None:
-            source = x.copy()  # they may be the same memory in another order
+        used = x[(slice(None),) * spec.axis + (slice(spec.keep),)]  # a copy need not be larger than what is read
+        source, target = np.ascontiguousarray(wide(used)), wide(y)
+        if out is not None and np.may_share_memory(source, y):
+            source = source.copy()  # they may be the same memory in another order
         plan = plan_of(spec, inverse, source.shape, source.strides, source.itemsize)
         assert plan is not None
         run(plan, source, target, workers)

@@ -94,7 +94,10 @@ def stft(
     size, parts = source.dtype.itemsize, 2 if spec.is_complex else 1
     if source.strides[1] != size * parts or (spec.is_complex and source.strides[2] != size):
         source = np.ascontiguousarray(source)
-    lines = Lines(spec.batch, spec.frames, source.strides[0], spec.frame_step * size * parts, size * parts)
+    step_bytes = (
+        spec.frame_step * size * parts if spec.frames > 1 else 0
+    )  # one frame may have any step, beyond int64 in bytes
+    lines = Lines(spec.batch, spec.frames, source.strides[0], step_bytes, size * parts)
     bytes_of_frame = spec.bins * 2 * size
     out_lines = Lines(spec.batch, spec.frames, spec.frames * bytes_of_frame, bytes_of_frame, 2 * size)
     kind = "complex" if spec.is_complex else "onesided" if spec.bins != spec.frame_length else "real"
