@@ -466,6 +466,23 @@ def scatter_pairs(typingctx: Any, re: Any, im: Any, table: Any, offset: Any) -> 
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def prefetch(typingctx: Any, variant: Any, table: Any, offset: Any) -> Any:
+    """Ask for the cache line at ``table[i] + offset`` of every lane i; the address need not exist."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        byte = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte, I32, I32, I32])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        for i in range(variant.lanes):
+            address = builder.add(builder.load(builder.gep(args[1], [constant(i)])), args[2])
+            flags = [ir.Constant(I32, flag) for flag in (0, 3, 1)]  # for reading, to all caches, data
+            builder.call(function, [builder.inttoptr(address, byte), *flags])
+        return context.get_dummy_value()
+
+    return types.void(variant, table, offset), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def load_tile(typingctx: Any, variant: Any, table: Any, offset: Any, target: Any, distance: Any) -> Any:
     """One register of pairs, or of reals, from each line into planes: lane i is the line at ``table[i] + offset``.  The lanes are an even number.
 
