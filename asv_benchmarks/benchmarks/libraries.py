@@ -215,10 +215,7 @@ LIBRARIES = {
     "fastspectral": (Fastspectral, "fastspectral"),
     "numpy": (NumPyLike, "numpy.fft"),
     "scipy": (SciPy, "scipy.fft"),
-    "pyfftw": (
-        PyFFTW,
-        "pyfftw",
-    ),  # before mkl_fft: MKL has FFTW's functions too, and a pyfftw imported after it gets those
+    "pyfftw": (PyFFTW, "pyfftw"),
     "mkl_fft": (NumPyLike, "mkl_fft"),
     "ducc0": (Ducc0, "ducc0"),
     "torch": (Torch, "torch"),
