@@ -41,6 +41,8 @@ from fastspectral.kernels.lanes import (
     store_tile,
 )
 
+CACHE_LINE = 64
+
 
 def load_line(variant: Any, lines: Any, target: int, distance: int, step: int, part: int, keep: int, fill: int) -> None:
     """One dense line of pairs, to pairs."""
@@ -65,7 +67,8 @@ def load_tiled(
     ahead = width * (lines[1] - lines[0])
     starts = addresses(variant, lines)
     for k in range(0, full, width):
-        prefetch(starts, ahead + k * size)
+        if k * size % CACHE_LINE == 0:
+            prefetch(starts, ahead + k * size)
         load_tile(variant, starts, k * size, target + k // 2 * vector, distance)
     for k in range(full, keep):
         store(gather(variant, lines, k * size), target + k // 2 * vector + k % 2 * distance)
@@ -188,7 +191,8 @@ def store_tiled(
     ahead = width * (lines[1] - lines[0])  # as in `load_tiled`: 9 % in float64
     starts = addresses(variant, lines)
     for k in range(0, full, width):
-        prefetch(starts, ahead + k * size)
+        if k * size % CACHE_LINE == 0:
+            prefetch(starts, ahead + k * size)
         store_tile(variant, source + k // 2 * vector, distance, factor, starts, k * size)
     for k in range(full, 2 * count):
         scatter(scaled(variant, load(variant, source + k // 2 * vector + k % 2 * distance), factor), lines, k * size)
