@@ -11,8 +11,30 @@ import scipy.fft
 
 import fastspectral
 
-SHORT = [*range(1, 65), 97, 101, 127, 128, 200, 251, 256, 400, 441, 509, 512, 521, 1000, 1009, 1021, 1024, 4099]
-LONG = [*range(1, 513), 521, 1000, 1009, 1021, 1024, 4099, 8191, 10007, 44100, 65536, 1 << 20]
+SHORT = [
+    *range(1, 65),
+    73,
+    97,
+    101,
+    127,
+    128,
+    200,
+    251,
+    256,
+    400,
+    441,
+    509,
+    512,
+    521,
+    808,
+    1000,
+    1009,
+    1021,
+    1024,
+    2018,
+    4099,
+]
+LONG = [*range(1, 513), 521, 808, 1000, 1009, 1021, 1024, 1616, 2018, 4099, 8191, 10007, 44100, 65536, 1 << 20]
 EPS = {"float32": 2.0**-23, "float64": 2.0**-52}
 
 
@@ -73,6 +95,17 @@ def test_error_is_within_the_bound(dtype, lines, rng):
 def test_error_is_within_the_bound_at_every_length(dtype, lines, rng):
     for n in LONG:
         check(n, dtype, rng, max(lines, 32 // n) if n < 1 << 16 else 1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_large_mean_stays_in_its_bin(dtype, rng):
+    """Convolutions take the sum of all points from bin 0 to every other one."""
+    for n in (73, 97, 101, 251, 808, 1009, 2018, 4099):
+        x = (rng.standard_normal((9, n, 2)) + 1000).astype(dtype)
+        want = np.fft.fft(cplx(x.astype(np.longdouble)))
+        ours, theirs = cplx(fastspectral.dft(x)), scipy.fft.fft(cplx(x))
+        assert relative(ours, want) <= 0.6 * EPS[dtype] * math.sqrt(math.log2(n))
+        assert relative(ours[:, 1:], want[:, 1:]) <= 1.5 * relative(theirs[:, 1:], want[:, 1:])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

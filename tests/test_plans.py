@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 
 from fastspectral import dft, fft_plan
-from fastspectral.recipes import LONGEST, RADICES, choose_group, line_passes, passes, prime_factors, recipe
+from fastspectral.recipes import (
+    LONGEST,
+    RADICES,
+    choose_group,
+    convolves,
+    line_passes,
+    passes,
+    prime_factors,
+    primitive_root,
+    recipe,
+)
 
 
 @pytest.mark.parametrize("registers", [16, 32])
@@ -35,11 +45,26 @@ def test_a_line_starts_with_the_lanes_and_leaves_groups_for_them(lanes):
 
 
 def test_large_primes_become_convolutions_that_are_long_enough():
-    for n in (131, 257, 1009, 2 * 251, 10007, 450001, 1030703):
-        for lanes in (1, 4, 16):
-            how = recipe(n, lanes, 16)
-            assert how.padded >= 2 * n - 1
-            assert max(prime_factors(how.padded)) <= 5
+    # one line; or a prime less one with a factor that is a convolution itself, or large
+    for n, lanes in ((131, 4), (257, 16), (1009, 8), (2 * 251, 4), (587, 1), (1579, 1), (10007, 1), (1030703, 16)):
+        how = recipe(n, lanes, 16)
+        assert how.padded >= 2 * n - 1
+        assert max(prime_factors(how.padded)) <= 5
+
+
+def test_primes_are_convolved_where_it_is_less_work():
+    for prime in (17, 19, 31, 43, 59, 83):
+        assert not convolves(prime, 16)
+    for prime in (73, 97, 101, 127, 251, 257, 1009, 1021):
+        assert convolves(prime, 16)
+        assert recipe(2 * prime, 1, 16).factors == (prime, 2)
+    assert line_passes(8 * 2 * 101, 8, 16)[1] == (8, 101, 2)
+
+
+def test_powers_of_a_primitive_root_run_through_all_residues():
+    for prime in (3, 5, 7, 17, 41, 73, 97, 191, 251, 1009):
+        g = primitive_root(prime)
+        assert {pow(g, q, prime) for q in range(prime - 1)} == set(range(1, prime))
 
 
 def test_groups_follow_the_work():
@@ -84,12 +109,12 @@ def test_a_new_length_compiles_nothing(rng):
     for n in (16, 60, 64, 400, 1009):
         dft(rng.standard_normal((20, n, 2)).astype(np.float32))
     before = len(_jit._callbacks)
-    for n in (32 * 25, 480, 1013):
+    for n in (32 * 25, 480, 601):
         dft(rng.standard_normal((20, n, 2)).astype(np.float32))
     # radices of the new lengths may be new; the same kernels with other tables are not
     radices = {key[1][0].codelet for key in list(_jit._callbacks)[before:]}
     assert radices <= {2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16}
     after = len(_jit._callbacks)
-    for n in (32 * 25, 480, 1013):
+    for n in (32 * 25, 480, 601):
         dft(rng.standard_normal((20, n, 2)).astype(np.float32))
     assert len(_jit._callbacks) == after

@@ -6,6 +6,7 @@ A plan is plain arrays.  Building one costs its tables; kernels are compiled on 
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate, repeat
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,13 +14,23 @@ import numpy.typing as npt
 from numba import types
 
 from fastspectral._jit import compiled_address
-from fastspectral.kernels import bluestein, mixed_radix, real
+from fastspectral.kernels import bluestein, mixed_radix, rader, real
 from fastspectral.kernels import program as layout
 from fastspectral.kernels.lanes import Variant, lane_order, lanes_of, registers
 from fastspectral.kernels.lines import scratch_words, transform_groups
 from fastspectral.kernels.rims import LAYOUTS
 from fastspectral.kernels.roots import roots_of_one
-from fastspectral.recipes import LONGEST, RADICES, Group, Recipe, choose_group, recipe
+from fastspectral.recipes import (
+    LONGEST,
+    RADICES,
+    Group,
+    Recipe,
+    choose_group,
+    convolves,
+    passes,
+    primitive_root,
+    recipe,
+)
 
 Kind = Literal["complex", "real", "onesided", "inverse_onesided"]
 INTEGER, ROW = types.intp, types.CPointer(types.int64)
@@ -129,16 +140,16 @@ class ProgramBuilder:
         else:
             self.passes(n, how.factors, source, target)
 
-    def passes(self, n: int, factors: tuple[int, ...], source: str, target: str) -> None:
-        """Append Stockham passes."""
-        groups, done = n, 1
+    def passes(self, n: int, factors: tuple[int, ...], source: str, target: str, width: int = 1) -> None:
+        """Append Stockham passes over rows of `width` points."""
+        groups, done = n, width
         for number, radix in enumerate(factors):
             groups //= radix
             # exponents p k of exp(−2πi / (radix · groups)), p < groups and 1 ≤ k < radix
             w = roots_of_one(np.outer(np.arange(groups), np.arange(1, radix)) % (radix * groups), radix * groups)
             span = done * self.point_bytes
             begin, end = source if number == 0 else "planes", target if groups == 1 else "planes"
-            if number == 0 and self.group.line:
+            if done == 1 and self.group.line:
                 table = self.table(self.registers_of(w))
                 self.step(mixed_radix.first_pass, table, groups, codelet=radix, source=begin, target=end)
             elif radix in RADICES:
@@ -153,6 +164,8 @@ class ProgramBuilder:
                     target=end,
                     twiddled=groups > 1,
                 )
+            elif convolves(radix, registers()):
+                self.rader(radix, groups, done, w)
             else:
                 half = np.arange(1, radix // 2 + 1)
                 roots = roots_of_one(np.outer(half, half) % radix, radix)
@@ -175,6 +188,26 @@ class ProgramBuilder:
         end = factors.size - (factors.size - first) % self.group.lanes
         registers = factors[first:end].reshape(-1, self.group.lanes)[:, lane_order(self.bits, self.group.lanes)]
         return np.concatenate([factors[:first], registers.ravel(), factors[end:]])
+
+    def rader(self, radix: int, groups: int, done: int, w: npt.NDArray[np.complex128]) -> None:
+        """Append a pass of a prime radix as a cyclic convolution (Rader); w: the twiddles of all bins but 0."""
+        length, row_bytes, root = radix - 1, groups * done * self.point_bytes, primitive_root(radix)
+        powers = np.array([pow(root, q, radix) for q in range(length)])
+        inverses = np.roll(powers[::-1], 1)
+        spectrum = np.fft.fft(roots_of_one(inverses, radix).astype(np.clongdouble)) / length
+        spectrum[0] = -1 / np.longdouble(length)  # exact, as it meets the mean of the data
+        factors = passes(length, registers())[1]
+        self.step(rader.gather_rows, 0, radix, row_bytes, 0, self.table(np.append(powers, 0)))
+        first = self.buffer
+        self.passes(length, factors, "planes", "planes", groups * done)
+        table = self.table(np.stack([spectrum.real, spectrum.imag], -1).astype(np.float64))
+        away = first - self.buffer
+        self.step(rader.convolve_rows, table, length, row_bytes, away, target="planes swapped", in_place=True)
+        self.passes(length, factors, "planes", "planes", groups * done)
+        bins = np.append(inverses, 0)
+        twiddles = np.pad(w, ((0, 0), (1, 0)), constant_values=1)[:, bins]
+        table = self.table(np.stack([twiddles.real, twiddles.imag], -1))
+        self.step(rader.scatter_rows, table, radix, row_bytes, groups, self.table(bins), source="planes swapped")
 
     def convolution(self, n: int, padded: int, source: str, target: str) -> None:
         """Append Bluestein's convolution."""

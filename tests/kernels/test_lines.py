@@ -9,7 +9,7 @@ from fastspectral import dft, stft
 from fastspectral.ops import _lines
 
 GUARD = 64  # numbers on either side
-LENGTHS = [1, 2, 3, 5, 8, 16, 17, 30, 31, 34, 64, 100, 127, 128, 251, 272, 400, 441, 1009]
+LENGTHS = [1, 2, 3, 5, 8, 16, 17, 30, 31, 34, 61, 64, 97, 100, 127, 128, 251, 272, 303, 400, 441, 808, 1009, 1021, 1616]
 KINDS = [
     (2, {}),
     (2, {"inverse": True}),

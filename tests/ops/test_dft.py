@@ -246,7 +246,7 @@ def test_inverse_keeps_infinities(dtype):
 
 @pytest.mark.parametrize("axis", [0, 1])
 def test_nan_and_inf_stay_in_their_line(axis, rng):
-    for n in (8, 30, 31, 64, 251):
+    for n in (8, 30, 31, 64, 202, 251, 347):
         x = signal(rng, (n, n, 2), np.float32)
         clean = dft(x, axis=axis)
         bad = x.copy()
@@ -261,7 +261,14 @@ def test_nan_and_inf_stay_in_their_line(axis, rng):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_same_bits_for_any_number_of_workers(dtype, rng):
-    for shape, axis in [((37, 64), 1), ((37, 64), 0), ((5, 100, 33), 1), ((17, 251), 1), ((3, 4096), 1)]:
+    for shape, axis in [
+        ((37, 64), 1),
+        ((37, 64), 0),
+        ((5, 100, 33), 1),
+        ((17, 251), 1),
+        ((17, 347), 1),
+        ((3, 4096), 1),
+    ]:
         x = signal(rng, (*shape, 2), dtype)
         for kind, (parts, options) in KINDS.items():
             one = dft(x[..., :parts], axis=axis, workers=1, **options)

@@ -349,6 +349,17 @@ def broadcast(typingctx: Any, variant: Any, address: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def integer(typingctx: Any, variant: Any, address: Any) -> Any:
+    """The one number at `address`, which is whole, as an integer."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        pointer = builder.inttoptr(args[1], SCALARS[variant.bits].as_pointer())
+        return builder.fptosi(builder.load(pointer), INDEX)
+
+    return types.intp(variant, address), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def store(typingctx: Any, vector: Any, address: Any) -> Any:
     """Store a register to consecutive numbers."""
 
