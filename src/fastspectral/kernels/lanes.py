@@ -626,6 +626,20 @@ def store_tile(typingctx: Any, variant: Any, source: Any, distance: Any, factor:
     return types.void(variant, source, distance, factor, lines, offset), emit
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def turn_tile(typingctx: Any, variant: Any, source: Any, target: Any) -> Any:
+    """As many registers as they have lanes, transposed; registers and lanes are in lane order, and every other register is left out on both sides."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        order, step = lane_order(variant.bits, variant.lanes), 2 * variant.lanes * variant.bytes
+        rows = [emit_load(builder, moved(builder, args[1], i * step), variant.vector) for i in order]
+        for i, row in zip(order, emit_transpose(builder, rows), strict=True):
+            emit_store(builder, row, moved(builder, args[2], i * step))
+        return context.get_dummy_value()
+
+    return types.void(variant, source, target), emit
+
+
 # ------------------------------------------------------------------------------- points at either end of a step
 
 
