@@ -24,15 +24,15 @@ CALL = 4.0  # of one step of a program, nanoseconds in all
 TRANSPOSE = 0.65  # of the first pass of a line, for every doubling of the lanes
 TWICE = 1.2  # of a first pass whose radix is more than the lanes
 TILE = 1.4  # of a way between the caller's lines and one line in each lane
-NATURAL = 0.2  # the same where the lines are neighbours
 GATHER = 0.5  # the same for one number that is on its own
+TURN = 4.8  # of the middle between two sweeps
 PRODUCT = 1.0  # of a sweep that multiplies by a table
 PERMUTATION = 0.6  # of a sweep that moves rows
 SUMS = 0.1  # of one operation a point in the sums of a prime
 # Of every stream that a pass reads if they are all from the same sets of the cache, and as many as these have ways or more.
 CONFLICT, WAYS, SETS_BYTES = 0.1, 8, 4096
 # Of every pass whose two buffers, in bytes, are larger.
-AWAY = ((24 << 10, 0.5), (384 << 10, 0.9), (4 << 20, 3.0), (16 << 20, 6.0))
+AWAY = ((24 << 10, 0.4), (384 << 10, 0.6), (4 << 20, 1.8), (16 << 20, 5.0))
 LARGEST_DIRECT = 127  # prime whose sums are taken as they stand: their error grows with its square root
 SHORTEST_CONVOLUTION = 100  # over fewer points its error does not average out and may pass 0.6 eps sqrt(log2 n)
 CONVOLUTION = 1.6  # what a convolution must save to be worth its error, which is half as large again
@@ -206,8 +206,8 @@ def sweeps_of(n: int, group: Group, registers: int, number_bytes: int) -> Recipe
         if n % first == 0:
             parts = [passes_of(m, Group(False, group.lanes), registers, number_bytes).cost for m in (first, n // first)]
             best = min(best, Recipe((), 0, first, sum(parts)), key=lambda how: how.cost)
-    memory = 2 * way_of(n, group, number_bytes).cost
-    return best._replace(cost=best.cost + memory + PRODUCT + TILE + 2 * NATURAL)
+    # Read and written twice, each time by way of a block.
+    return best._replace(cost=best.cost + 4 * way_of(n, group, number_bytes).cost + TURN)
 
 
 @lru_cache(maxsize=8192)

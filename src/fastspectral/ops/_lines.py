@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastspectral._threads import resolve_workers
-from fastspectral.kernels.lines import transform_lines, transform_lines_parallel
+from fastspectral.kernels.lines import transform_line_parallel, transform_lines, transform_lines_parallel
 from fastspectral.plans import Lines, LineTransform
 
 KEPT_WORDS = 1 << 18  # 2 MiB
@@ -90,5 +90,9 @@ def run(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any],
         if scratch.size < plan.scratch_words:
             scratch = more_scratch(plan.scratch_words)
         return transform_lines(flat(source), target.ravel(), plan.geometry, scratch)
+    if plan.buffer_words:
+        buffers = np.empty((2, plan.buffer_words), np.int64)
+        scratch = np.empty((threads, plan.scratch_words - 2 * plan.buffer_words), np.int64)
+        return transform_line_parallel(flat(source), target.ravel(), plan.geometry, scratch, buffers)
     scratch = np.empty((threads, plan.scratch_words), np.int64)
     return transform_lines_parallel(flat(source), target.ravel(), plan.geometry, scratch)
