@@ -372,6 +372,7 @@ class LineTransform(NamedTuple):
     """All that the executor needs but the addresses of the data."""
 
     geometry: npt.NDArray[np.int64]
+    address: int  # of the geometry
     scratch_words: int
     buffer_words: int  # of the scratch, where the transform is one line whose sweeps can be shared among threads, else 0
     work: int  # points of all lines
@@ -576,7 +577,10 @@ def assembled(
             geometry[layout.INNER] = geometry[layout.RUN] = blocks * width
         words += size // 8 + 8
     shared = programs[0].sweeps and geometry[layout.UNITS] == 1
-    return LineTransform(geometry, words, buffer_bytes // 8 if shared else 0, work, (programs[0], programs[1]), scale)
+    buffer_words = buffer_bytes // 8 if shared else 0
+    return LineTransform(
+        geometry, geometry.ctypes.data, words, buffer_words, work, (programs[0], programs[1]), scale
+    )
 
 
 def block_row(side: Side, group: Group, blocks: int) -> int:
@@ -665,7 +669,7 @@ def with_window(
         table.reshape(2, -1)[...] = factors.reshape(-1, 2).T
         steps[0, layout.TABLE] = table.ctypes.data
     geometry[[layout.PROGRAM, layout.RAGGED + layout.PROGRAM]] = steps.ctypes.data
-    return plan._replace(geometry=geometry, programs=(plan.programs[0]._replace(steps=steps, tables=table),) * 2)
+    return plan._replace(geometry=geometry, address=geometry.ctypes.data, programs=(plan.programs[0]._replace(steps=steps, tables=table),) * 2)
 
 
 class FFTPlan(NamedTuple):
