@@ -27,8 +27,8 @@ TILE = 1.4  # of a way between the caller's lines and one line in each lane
 GATHER = 0.5  # the same for one number that is on its own
 TURN = 4.8  # of the middle between two sweeps
 PRODUCT = 1.0  # of a sweep that multiplies by a table
-PERMUTATION = 0.6  # of a sweep that moves rows
-SUMS = 0.1  # of one operation a point in the sums of a prime
+PERMUTATIONS = 5.0  # of the two sweeps that move rows
+SUM, SUMS = 0.13, 6.0  # of one operation a point in the sums of a prime, and of the rest of that pass
 # Of every stream that a pass reads if they are all from the same sets of the cache, and as many as these have ways or more.
 CONFLICT, WAYS, SETS_BYTES = 0.1, 8, 4096
 # Of every pass whose two buffers, in bytes, are larger.
@@ -97,7 +97,7 @@ def sums_cost(prime: int) -> float:
     if prime > LARGEST_DIRECT:
         return math.inf
     half = (prime - 1) // 2
-    return SUMS * (6 * half * half + 20 * half) / prime + 3 * STEP
+    return SUM * (6 * half * half + 20 * half) / prime + SUMS
 
 
 def rader_cost(prime: int, registers: int) -> float:
@@ -107,7 +107,7 @@ def rader_cost(prime: int, registers: int) -> float:
     cost, inner = passes(prime - 1, registers, FREE)
     # A convolution within a convolution has 2 eps where others have 1.5, and Bluestein's is mostly faster (347, 503, 863, 1523 points: 0.63 to 0.93).
     nested = any(radix not in CODELETS and convolves(radix, registers) for radix in inner)
-    return math.inf if nested else 2 * cost + 2 * PRODUCT + PERMUTATION
+    return math.inf if nested else 2 * cost + 2 * PRODUCT + PERMUTATIONS
 
 
 def convolves(prime: int, registers: int) -> bool:
@@ -178,7 +178,7 @@ def line_passes(n: int, lanes: int, registers: int, way: Way) -> tuple[float, tu
     best: tuple[float, tuple[int, ...]] = (math.inf, ())
     for radix in (radix for radix in RADICES if radix % lanes == 0 and n % radix == 0 and n // radix >= lanes):
         cost, rest = passes(n // radix, registers, way)
-        if rest[-1] in CODELETS:
+        if rest and rest[-1] in CODELETS:
             first = pass_cost(radix, registers) + TRANSPOSE * math.log2(lanes) + TWICE * (radix > lanes) + way.of(radix)
             best = min(best, (cost + first, (radix, *rest)))
     return best
