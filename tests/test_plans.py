@@ -53,9 +53,9 @@ def test_large_primes_become_convolutions_that_are_long_enough():
 
 
 def test_primes_are_convolved_where_it_is_less_work():
-    for prime in (17, 19, 31, 43, 59, 83):
+    for prime in (17, 19, 31, 43, 61, 89):
         assert not convolves(prime, 16)
-    for prime in (73, 97, 101, 127, 251, 257, 1009, 1021):
+    for prime in (97, 101, 127, 251, 257, 1009, 1021):
         assert convolves(prime, 16)
         assert recipe(2 * prime, 1, 16).factors == (prime, 2)
     assert line_passes(8 * 2 * 101, 8, 16)[1] == (8, 101, 2)

@@ -6,7 +6,6 @@ A plan is plain arrays.  Building one costs its tables; kernels are compiled on 
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate, repeat
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
