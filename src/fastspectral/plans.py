@@ -15,7 +15,7 @@ from numba import types
 from fastspectral._jit import compiled_address
 from fastspectral.kernels import bluestein, mixed_radix, rader, real
 from fastspectral.kernels import program as layout
-from fastspectral.kernels.lanes import Variant, lanes_of, registers
+from fastspectral.kernels.lanes import Variant, lane_order, lanes_of, registers
 from fastspectral.kernels.lines import scratch_words, transform_groups
 from fastspectral.kernels.rims import LAYOUTS
 from fastspectral.kernels.roots import roots_of_one
@@ -56,10 +56,11 @@ def step_address(kernel: Callable[..., None], variant: Variant) -> int:
     return compiled_address(kernel, variant, INTEGER, INTEGER, ROW, ROW)
 
 
-def rim_address(name: str, direction: Literal["load", "store"], bits: int, lanes: int) -> int:
+def rim_address(name: str, direction: Literal["load", "store"], bits: int, lanes: int, scaled: bool = False) -> int:
     """Address of the load or the store of a layout."""
     load, store = LAYOUTS[name]
-    variant = Variant(bits, lanes, source="reals" if "reals" in name else "pairs")
+    source, target = "reals" if "reals" in name else "pairs", "scaled" if scaled else "planes"
+    variant = Variant(bits, lanes, source=source, target=target)
     return compiled_address(load if direction == "load" else store, variant, ROW, *[INTEGER] * 6)
 
 
@@ -78,7 +79,7 @@ class Ends(NamedTuple):
 class ProgramBuilder:
     """Collects steps; the data move from one buffer to the other and back."""
 
-    def __init__(self, bits: int, group: Group, ends: Ends) -> None:
+    def __init__(self, bits: int, group: Group, ends: Ends, scaled: bool) -> None:
         self.bits, self.group, self.ends = bits, group, ends
         self.rows: list[list[int]] = []
         self.tables: list[npt.NDArray[np.float64]] = []
@@ -87,7 +88,8 @@ class ProgramBuilder:
         self.point_bytes = 2 * bits // 8 * (1 if group.line else group.lanes)
         # What a line is in outside the passes, and how the results leave: in the caller's lines, or where a rim kernel takes them.
         self.rim = "pairs" if group.line else "planes"
-        self.results = "pairs results" if group.line or ends.writes else "planes"
+        form = "pairs scaled results" if scaled else "pairs results"
+        self.results = form if group.line or ends.writes else "planes"
 
     def table(self, *parts: npt.NDArray[np.float64]) -> int:
         """Keep the parts, one after the other, and return their offset in the program's tables."""
@@ -118,14 +120,14 @@ class ProgramBuilder:
         twiddled: bool = False,
         in_place: bool = False,
     ) -> None:
-        """Append a step; `arguments` from column TABLE on; source and target as in `Variant`."""
+        """Append a step; `arguments` from column TABLE on; source and target as in `Variant`, and the target of the last one says that it is results."""
         reads = self.buffer
         if self.ends.reads and not self.rows:
             reads, source = layout.LINES, source.replace("planes", "pairs")
         writes = self.buffer if in_place or reads == layout.LINES else 1 - self.buffer
         if self.ends.writes and "results" in target:
             writes = layout.LINES
-        variant = Variant(self.bits, self.group.lanes, codelet, source, target, twiddled)
+        variant = Variant(self.bits, self.group.lanes, codelet, source, target.replace(" results", ""), twiddled)
         row = [step_address(kernel, variant), reads, writes, *arguments]
         self.rows.append(row + [0] * (layout.PROGRAM_COLUMNS - len(row)))
         self.buffer = writes
@@ -147,7 +149,7 @@ class ProgramBuilder:
             span = done * self.point_bytes
             begin, end = source if number == 0 else "planes", target if groups == 1 else "planes"
             if done == 1 and self.group.line:
-                table = self.table(np.stack([w.real.T, w.imag.T], 1))
+                table = self.table(self.registers_of(w))
                 self.step(mixed_radix.first_pass, table, groups, codelet=radix, source=begin, target=end)
             elif radix in RADICES:
                 table = self.table(np.stack([w.real, w.imag], -1)) if groups > 1 else 0
@@ -170,6 +172,21 @@ class ProgramBuilder:
                 roots_table = self.table(np.stack([roots.real, -roots.imag], -1))
                 self.step(mixed_radix.prime_pass, table, groups, span, radix, roots_table)
             done *= radix
+
+    def registers_of(self, w: npt.NDArray[np.complex128]) -> npt.NDArray[np.float64]:
+        """Twiddles (p, k) of a first pass as its registers take them, one after the other: (registers of p, k, parts, lanes)."""
+        groups, lanes = len(w), self.group.lanes
+        starts = np.minimum(np.arange(0, groups, lanes), groups - lanes)
+        taken = w[starts[:, np.newaxis] + np.array(lane_order(self.bits, lanes))]
+        return np.stack([taken.real, taken.imag], -1).transpose(0, 2, 3, 1)
+
+    def in_lane_order(self, factors: npt.NDArray[np.complex128], first: int = 0) -> npt.NDArray[np.complex128]:
+        """Factors of the points of one line as whole registers take them, from number `first` on; the others stay where they are."""
+        if not self.group.line:
+            return factors
+        end = factors.size - (factors.size - first) % self.group.lanes
+        registers = factors[first:end].reshape(-1, self.group.lanes)[:, lane_order(self.bits, self.group.lanes)]
+        return np.concatenate([factors[:first], registers.ravel(), factors[end:]])
 
     def rader(self, radix: int, groups: int, done: int, w: npt.NDArray[np.complex128]) -> None:
         """Append a pass of a prime radix as a cyclic convolution (Rader); w: the twiddles of all bins but 0."""
@@ -212,12 +229,13 @@ class ProgramBuilder:
         """Append a multiplication of every point by its factor, with zeros behind up to `points`."""
         count = factors.size
         kernel = bluestein.product_line if self.group.line else bluestein.product_lanes
-        address = self.table(factors.real, factors.imag)
+        w = self.in_lane_order(factors)
+        address = self.table(w.real, w.imag)
         self.step(kernel, address, count, count * self.bits // 8, points, source=source, target=target)
 
     def half_roots(self, n: int) -> int:
         """Table of exp(−2πi k/n) / 2 for k = 0..n/4."""
-        w = roots_of_one(np.arange(n // 4 + 1), n) / 2
+        w = self.in_lane_order(roots_of_one(np.arange(n // 4 + 1), n) / 2, first=1)
         return self.table(w.real, w.imag)
 
 
@@ -274,9 +292,11 @@ def possible_ends(name: str, how: Recipe, windowed: bool, group: Group) -> Ends:
 
 
 @lru_cache(maxsize=256)
-def program(name: str, n: int, bits: int, group: Group, ends: Ends, inverse: bool, windowed: bool) -> Program:
+def program(
+    name: str, n: int, bits: int, group: Group, ends: Ends, inverse: bool, scaled: bool, windowed: bool
+) -> Program:
     """Program of an algorithm; if `windowed`, the window's address is to be put into its first step: WINDOW for one line, TABLE for several."""
-    shape, build = shape_of(name, n), ProgramBuilder(bits, group, ends)
+    shape, build = shape_of(name, n), ProgramBuilder(bits, group, ends, scaled)
     how = recipe_of(shape.length, group)
     half_roots = build.half_roots(n) if "zip" in name else 0
     swapped = " swapped" if inverse and name in ("complex", "rezip") else ""
@@ -380,10 +400,12 @@ def line_transform(
     target: Lines,
     windowed: bool = False,
     stored: int = 0,
+    scaled: bool = False,
 ) -> LineTransform:
     """Plan a transform of all lines of `source` into those of `target`.
 
-    keep: points of each line that are read; bits: 32 or 64; stored: points of each line that are written where not all are wanted.
+    keep: points of each line that are read; bits: 32 or 64; stored: points of each line that are written where not all are wanted; scaled: the results are
+    multiplied by the factor in the geometry, as those of every inverse are.
     """
     name = algorithm(kind, n, inverse)
     shape = shape_of(name, n)
@@ -403,8 +425,9 @@ def line_transform(
         possible.writes and not stored and store in ("line", "natural"),
     )
     ragged_ends = Ends(ends.reads and load_ragged == load, ends.writes and store_ragged == store)
-    full = program(name, n, bits, group, ends, inverse, windowed)
-    ragged = program(name, n, bits, group, ragged_ends, inverse, windowed)
+    scaled = scaled or inverse
+    full = program(name, n, bits, group, ends, inverse, scaled, windowed)
+    ragged = program(name, n, bits, group, ragged_ends, inverse, scaled, windowed)
     # an odd number of cache lines, so that the same point of both buffers does not fall on the same cache set
     buffer_bytes = (full.points * (1 if group.line else group.lanes) * 2 * bits // 8 // 64 | 1) * 64 + 128
     geometry = np.zeros(layout.GEOMETRY_SIZE, np.int64)
@@ -413,7 +436,7 @@ def line_transform(
         (layout.RAGGED, (load_ragged, store_ragged), ragged_ends, ragged.steps),
     ):
         geometry[way + layout.LOAD] = 0 if which.reads else rim_address(names[0], "load", bits, group.lanes)
-        geometry[way + layout.STORE] = 0 if which.writes else rim_address(names[1], "store", bits, group.lanes)
+        geometry[way + layout.STORE] = 0 if which.writes else rim_address(names[1], "store", bits, group.lanes, scaled)
         geometry[way + layout.PROGRAM], geometry[way + layout.STEPS] = steps.ctypes.data, len(steps)
     geometry[layout.OUTER : layout.LANES + 1] = source.outer, source.inner, run, 1 if group.line else group.lanes
     for first, side, step, part in (
@@ -499,9 +522,9 @@ def _fft_plan(n: int, bits: int) -> FFTPlan:
         points, real = Lines(1, count, 0, n * 2 * size, 2 * size), Lines(1, count, 0, n * size, size)
         spectrum = Lines(1, count, 0, (n // 2 + 1) * 2 * size, 2 * size)
         transforms += [
-            line_transform("complex", n, n, False, bits, points, points),
+            line_transform("complex", n, n, False, bits, points, points, scaled=True),
             line_transform("complex", n, n, True, bits, points, points),
-            line_transform("onesided", n, n, False, bits, real, spectrum),
+            line_transform("onesided", n, n, False, bits, real, spectrum, scaled=True),
             line_transform("inverse_onesided", n, n // 2 + 1, True, bits, spectrum, real),
         ]
     return FFTPlan(n, in_one_piece(transforms), max(t.scratch_words for t in transforms), np.ones(1, f"f{size}"))

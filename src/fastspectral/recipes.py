@@ -13,7 +13,7 @@ from fastspectral.kernels.codelets import CODELETS, Split
 
 __all__ = ["LONGEST", "RADICES", "Group", "Recipe", "choose_group", "recipe"]
 
-RADICES = tuple(sorted(key for key in CODELETS if isinstance(key, int)))
+RADICES = tuple(sorted(CODELETS))
 LONGEST = 1 << 26  # points: the tables and scratch of a longer transform pass the memory of most machines
 LOAD_STORE = 3.0  # of one point in one pass, beside its arithmetic
 SPILL = 8.0  # of one point of a codelet that does not fit the registers: its parts are stored and loaded once more
@@ -56,7 +56,7 @@ class _Count:
 def operations(radix: int) -> int:
     """Additions and multiplications of the codelet."""
     _Count.total = 0
-    CODELETS[radix](*[Split(_Count(), _Count()) for _ in range(radix)])
+    list(CODELETS[radix](*[Split(_Count(), _Count()) for _ in range(radix)]))
     return _Count.total
 
 

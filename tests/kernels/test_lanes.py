@@ -49,7 +49,7 @@ def test_loads_stores_and_arithmetic(bits, width):
 
 @pytest.mark.parametrize(("bits", "width"), [(32, 8), (64, 1)])
 @pytest.mark.parametrize("source", ["planes", "planes swapped", "pairs", "pairs swapped", "pairs weighted"])
-@pytest.mark.parametrize("target", ["planes", "planes swapped", "pairs", "pairs results", "pairs results swapped"])
+@pytest.mark.parametrize("target", ["planes", "planes swapped", "pairs", "pairs scaled", "pairs scaled swapped"])
 def test_ends(target, source, bits, width):
     """Every form of memory at either end, in order and reversed."""
     make = variant_of(bits, width, 0, source, target)
@@ -69,7 +69,7 @@ def test_ends(target, source, bits, width):
     parts = numbers_read.reshape(-1, 2).T if "pairs" in source else numbers_read.reshape(2, -1)
     if ("swapped" in source) != ("swapped" in target):
         parts = parts[::-1]
-    parts = parts[:, ::-1] * (2.5 if "results" in target else 1)
+    parts = parts[:, ::-1] * (2.5 if "scaled" in target else 1)
     want = parts.T.ravel() if "pairs" in target else parts.ravel()
     np.testing.assert_array_equal(y, want)
     np.testing.assert_array_equal(z, want)

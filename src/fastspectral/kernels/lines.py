@@ -61,15 +61,31 @@ def transform_groups(source: int, target: int, geometry: Any, scratch: int, begi
     base = (scratch + 16 * width + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
     buffers = (base, base + geometry[BUFFER_BYTES])
     lines, out_lines = pointer(scratch), pointer(scratch + 8 * width)
+    source_bytes, target_bytes = geometry[SOURCE_INNER_BYTES], geometry[TARGET_INNER_BYTES]
+    # from the last line of a row of inner ones to the first of the next row
+    source_jump = geometry[SOURCE_OUTER_BYTES] - inner * source_bytes
+    target_jump = geometry[TARGET_OUTER_BYTES] - inner * target_bytes
     groups_a_run = (run + width - 1) // width
-    for group in range(begin, end):
-        first = group % groups_a_run * width
-        for lane in range(width):
-            line = group // groups_a_run * run + min(first + lane, run - 1)
-            i, j = line // inner, line % inner
-            lines[lane] = source + i * geometry[SOURCE_OUTER_BYTES] + j * geometry[SOURCE_INNER_BYTES]
-            out_lines[lane] = target + i * geometry[TARGET_OUTER_BYTES] + j * geometry[TARGET_INNER_BYTES]
+    first = begin % groups_a_run * width
+    line = begin // groups_a_run * run + first
+    j = line % inner
+    source += line * source_bytes + line // inner * source_jump
+    target += line * target_bytes + line // inner * target_jump
+    for _ in range(begin, end):
         way = RAGGED if first + width > run else 0
+        for lane in range(width):
+            lines[lane], out_lines[lane] = source, target
+            first += 1
+            if first < run or lane == width - 1:
+                source += source_bytes
+                target += target_bytes
+                j += 1
+                if j == inner:
+                    j = 0
+                    source += source_jump
+                    target += target_jump
+        if first >= run:
+            first = 0
         if geometry[way + LOAD]:
             step, part = geometry[SOURCE_STEP_BYTES], geometry[SOURCE_PART_BYTES]
             y, distance = buffers[0] + geometry[LOAD_REAL], geometry[LOAD_IMAGINARY]

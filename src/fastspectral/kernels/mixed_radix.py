@@ -51,11 +51,12 @@ def first_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) 
 
     A last register that reaches over m overlaps its predecessor and does some p twice.
     """
-    groups, size = row[GROUPS], number_bytes(variant)
+    groups, size, twiddles = row[GROUPS], number_bytes(variant), row[TABLE]
     for start in range(0, groups, lanes(variant)):
         p = min(start, groups - lanes(variant))
         x, y = source + 2 * p * size, target + 2 * p * radix(variant) * size
-        first_butterfly(variant, x, 2 * groups * size, y, row[TABLE] + p * size, groups * size, row[WINDOW] - source)
+        first_butterfly(variant, x, 2 * groups * size, y, twiddles, row[WINDOW] - source)
+        twiddles += 2 * (radix(variant) - 1) * lanes(variant) * size
 
 
 def later_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) -> None:

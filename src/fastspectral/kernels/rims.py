@@ -10,18 +10,22 @@ lines are dense neighbours of one another, point by point; *neighbours*, the sam
 In the lines, points are `step` bytes apart, the two parts of a pair `part` bytes; layouts that know either do not look at it.  In the buffer, imaginary
 parts are `distance` bytes behind real ones.
 Loads: lines CPointer(int64), addresses of the group's lines; `keep` numbers of each line are read, the rest of `fill` points is zero.
-Stores: `count` points of each line, times the sum of the two numbers at the address `scale`: the factor, and what it loses where it is rounded.
+Stores: `count` points of each line; if the variant's target is scaled, times the sum of the two numbers at the address `scale`: the factor, and what it
+loses where it is rounded.
 """
 
 from typing import Any
 
 from fastspectral.kernels.lanes import (
+    addresses,
     broadcast_point,
     gather,
     gather_pairs,
     lanes,
     load,
-    load_pairs,
+    load_ordered,
+    load_parts,
+    load_point,
     load_tile,
     number_bytes,
     one_lane,
@@ -31,10 +35,13 @@ from fastspectral.kernels.lanes import (
     scatter_pairs,
     splat,
     store,
-    store_pairs,
+    store_ordered,
+    store_parts,
     store_point,
     store_tile,
 )
+
+CACHE_LINE = 64
 
 
 def load_line(variant: Any, lines: Any, target: int, distance: int, step: int, part: int, keep: int, fill: int) -> None:
@@ -58,9 +65,11 @@ def load_tiled(
     full = keep - keep % width
     # To the lines of the next group. Asked for early they save 8 % (1000 x 400, 4096 x 60 from the third-level cache).
     ahead = width * (lines[1] - lines[0])
+    starts = addresses(variant, lines)
     for k in range(0, full, width):
-        prefetch(variant, lines, ahead + k * size)
-        load_tile(variant, lines, k * size, target + k // 2 * vector, distance)
+        if k * size % CACHE_LINE == 0:
+            prefetch(starts, ahead + k * size)
+        load_tile(variant, starts, k * size, target + k // 2 * vector, distance)
     for k in range(full, keep):
         store(gather(variant, lines, k * size), target + k // 2 * vector + k % 2 * distance)
     zero = splat(variant, 0.0)
@@ -75,7 +84,7 @@ def load_natural(
     vector = 2 * lanes(variant) * number_bytes(variant)
     source, whole = lines[0], keep // 2
     for _ in range(whole):
-        re, im = load_pairs(variant, source)
+        re, im = load_parts(variant, source)
         store_point(re, im, target, distance)
         source += step
         target += vector
@@ -91,14 +100,14 @@ def load_neighbours(
     vector = 2 * lanes(variant) * number_bytes(variant)
     source = lines[0]
     for _ in range(keep // 2):
-        store_point(load(variant, source), load(variant, source + part), target, distance)
+        store_point(load_ordered(variant, source), load_ordered(variant, source + part), target, distance)
         source += step
         target += vector
     for _ in range(keep // 2, fill):
         store_point(splat(variant, 0.0), splat(variant, 0.0), target, distance)
         target += vector
     if keep % 2:
-        store(load(variant, source), target - (fill - keep // 2) * vector)
+        store(load_ordered(variant, source), target - (fill - keep // 2) * vector)
 
 
 def load_gathered(
@@ -138,8 +147,9 @@ def load_tiled_reals(
     """Dense real lines, one in each lane."""
     size, width = number_bytes(variant), lanes(variant)
     vector, full = 2 * width * size, keep - keep % width
+    starts = addresses(variant, lines)
     for k in range(0, full, width):
-        load_tile(variant, lines, k * size, target + k * vector, distance)
+        load_tile(variant, starts, k * size, target + k * vector, distance)
     for k in range(full, keep):
         store_point(gather(variant, lines, k * size), splat(variant, 0.0), target + k * vector, distance)
     for k in range(keep, fill):
@@ -179,11 +189,13 @@ def store_tiled(
     vector = 2 * width * size
     full = 2 * count - 2 * count % width
     ahead = width * (lines[1] - lines[0])  # as in `load_tiled`: 9 % in float64
+    starts = addresses(variant, lines)
     for k in range(0, full, width):
-        prefetch(variant, lines, ahead + k * size)
-        store_tile(variant, source + k // 2 * vector, distance, factor, lines, k * size)
+        if k * size % CACHE_LINE == 0:
+            prefetch(starts, ahead + k * size)
+        store_tile(variant, source + k // 2 * vector, distance, factor, starts, k * size)
     for k in range(full, 2 * count):
-        scatter(scaled(load(variant, source + k // 2 * vector + k % 2 * distance), factor), lines, k * size)
+        scatter(scaled(variant, load(variant, source + k // 2 * vector + k % 2 * distance), factor), lines, k * size)
 
 
 def store_natural(
@@ -193,7 +205,8 @@ def store_natural(
     vector, factor = 2 * lanes(variant) * number_bytes(variant), broadcast_point(variant, scale, number_bytes(variant))
     target = lines[0]
     for _ in range(count):
-        store_pairs(scaled(load(variant, source), factor), scaled(load(variant, source + distance), factor), target)
+        re, im = load_point(variant, source, distance)
+        store_parts(scaled(variant, re, factor), scaled(variant, im, factor), target)
         source += vector
         target += step
 
@@ -205,8 +218,8 @@ def store_neighbours(
     vector, factor = 2 * lanes(variant) * number_bytes(variant), broadcast_point(variant, scale, number_bytes(variant))
     target = lines[0]
     for _ in range(count):
-        store(scaled(load(variant, source), factor), target)
-        store(scaled(load(variant, source + distance), factor), target + part)
+        store_ordered(scaled(variant, load(variant, source), factor), target)
+        store_ordered(scaled(variant, load(variant, source + distance), factor), target + part)
         source += vector
         target += step
 
@@ -217,8 +230,8 @@ def store_gathered(
     """Lines of pairs anywhere."""
     factor = broadcast_point(variant, scale, number_bytes(variant))
     for j in range(count):
-        scatter(scaled(load(variant, source), factor), lines, j * step)
-        scatter(scaled(load(variant, source + distance), factor), lines, j * step + part)
+        scatter(scaled(variant, load(variant, source), factor), lines, j * step)
+        scatter(scaled(variant, load(variant, source + distance), factor), lines, j * step + part)
         source += 2 * lanes(variant) * number_bytes(variant)
 
 
@@ -228,7 +241,7 @@ def store_scattered(
     """Lines of dense pairs anywhere."""
     factor = broadcast_point(variant, scale, number_bytes(variant))
     for j in range(count):
-        re, im = scaled(load(variant, source), factor), scaled(load(variant, source + distance), factor)
+        re, im = scaled(variant, load(variant, source), factor), scaled(variant, load(variant, source + distance), factor)
         scatter_pairs(re, im, lines, j * step)
         source += 2 * lanes(variant) * number_bytes(variant)
 
@@ -239,10 +252,11 @@ def store_tiled_reals(
     """Dense real lines, one in each lane: the real parts of the points."""
     size, width, factor = number_bytes(variant), lanes(variant), broadcast_point(variant, scale, number_bytes(variant))
     vector, full = 2 * width * size, count - count % width
+    starts = addresses(variant, lines)
     for k in range(0, full, width):
-        store_tile(variant, source + k * vector, distance, factor, lines, k * size)
+        store_tile(variant, source + k * vector, distance, factor, starts, k * size)
     for k in range(full, count):
-        scatter(scaled(load(variant, source + k * vector), factor), lines, k * size)
+        scatter(scaled(variant, load(variant, source + k * vector), factor), lines, k * size)
 
 
 def store_reals(
@@ -251,7 +265,7 @@ def store_reals(
     """Lines of real numbers anywhere: the real parts of the points."""
     factor = broadcast_point(variant, scale, number_bytes(variant))
     for j in range(count):
-        scatter(scaled(load(variant, source), factor), lines, j * step)
+        scatter(scaled(variant, load(variant, source), factor), lines, j * step)
         source += 2 * lanes(variant) * number_bytes(variant)
 
 
