@@ -20,6 +20,7 @@ from fastspectral.kernels.lines import scratch_words, transform_groups
 from fastspectral.kernels.rims import LAYOUTS
 from fastspectral.kernels.roots import roots_of_one
 from fastspectral.recipes import (
+    FREE,
     LONGEST,
     RADICES,
     Group,
@@ -195,7 +196,7 @@ class ProgramBuilder:
         inverses = np.roll(powers[::-1], 1)
         spectrum = np.fft.fft(roots_of_one(inverses, radix).astype(np.clongdouble)) / length
         spectrum[0] = -1 / np.longdouble(length)  # exact, as it meets the mean of the data
-        factors = passes(length, registers())[1]
+        factors = passes(length, registers(), FREE)[1]
         self.step(rader.gather_rows, 0, radix, row_bytes, 0, self.table(np.append(powers, 0)))
         first = self.buffer
         self.passes(length, factors, "planes", "planes", groups * done)
@@ -217,7 +218,7 @@ class ProgramBuilder:
         kernel[:n] = chirp.conj()
         kernel[padded - n + 1 :] = chirp[:0:-1].conj()
         spectrum = (np.fft.fft(kernel) / padded).astype(np.complex128)
-        inner = recipe_of(padded, self.group)
+        inner = recipe_of(padded, self.group, self.bits)
         self.product(chirp, padded, source, self.rim)
         self.passes(padded, inner.factors, self.rim, "planes")
         # exchanged on the way into the second transform and out of it: an inverse
@@ -275,9 +276,9 @@ def shape_of(name: str, n: int) -> Shape:
     return shapes[name]
 
 
-def recipe_of(length: int, group: Group) -> Recipe:
+def recipe_of(length: int, group: Group, bits: int) -> Recipe:
     """Recipe of a complex transform in a group."""
-    return recipe(length, group.lanes if group.line else 1, registers())
+    return recipe(length, group, registers(), bits // 8)
 
 
 def possible_ends(name: str, how: Recipe, windowed: bool, group: Group) -> Ends:
@@ -297,7 +298,7 @@ def program(
 ) -> Program:
     """Program of an algorithm; if `windowed`, the window's address is to be put into its first step: WINDOW for one line, TABLE for several."""
     shape, build = shape_of(name, n), ProgramBuilder(bits, group, ends, scaled)
-    how = recipe_of(shape.length, group)
+    how = recipe_of(shape.length, group, bits)
     half_roots = build.half_roots(n) if "zip" in name else 0
     swapped = " swapped" if inverse and name in ("complex", "rezip") else ""
     # Planes are swapped by the rim kernels, so that steps see them in order.
@@ -419,7 +420,7 @@ def line_transform(
     store, store_ragged, target_step, target_part = rim(shape.target, target, bits, group)
     run = source.inner if load != load_ragged or store != store_ragged else lines
     whole = keep == {"pairs": shape.fill, "reals as pairs": 2 * shape.fill, "reals": 0}[shape.source]
-    possible = possible_ends(name, recipe_of(shape.length, group), windowed, group)
+    possible = possible_ends(name, recipe_of(shape.length, group, bits), windowed, group)
     ends = Ends(
         possible.reads and whole and load in ("line", "natural"),
         possible.writes and not stored and store in ("line", "natural"),
@@ -508,7 +509,8 @@ class FFTPlan(NamedTuple):
         for name, geometry in zip(names, self.geometries, strict=True):
             length = self.n if not name.split(",")[0].endswith("real") or self.n % 2 else self.n // 2
             lanes = int(geometry[layout.LANES])
-            how = recipe(length, int(geometry[layout.POINT_LANES]), registers())
+            group = Group(geometry[layout.POINT_LANES] > 1, int(geometry[layout.POINT_LANES]) if geometry[layout.POINT_LANES] > 1 else lanes)
+            how = recipe_of(length, group, bits)
             text = f"convolution of {how.padded} points" if how.padded else " · ".join(map(str, how.factors)) or "copy"
             lines.append(f"{name}: {length} = {text}, " + (f"{lanes} lines at a time" if lanes > 1 else "line by line"))
         return f"FFTPlan of {self.n} points, float{bits}\n  " + "\n  ".join(lines)

@@ -1,8 +1,8 @@
 """Which algorithm computes a transform of n points: pure functions from integers to a recipe.
 
-The cost of a pass is counted in vector instructions a point: the arithmetic of its codelet and twiddles, its loads and stores, and a charge for what does
-not fit the registers.  The weights were fitted once to times of single passes and of whole transforms (AVX2, 32 KiB L1).  The choice rests on the
-counts alone, so that a plan, and with it every bit of a result, is the same from run to run.
+Costs are nanoseconds for one register of points (as many points as it has lanes).  Those of passes and sweeps were measured once on a machine with
+16 registers of 32 bytes, 32 KiB of first-level and 512 KiB of second-level cache.  The choice rests on these constants alone, so that a plan, and with it
+every bit of a result, is the same from run to run.
 """
 
 import math
@@ -15,18 +15,35 @@ __all__ = ["LONGEST", "RADICES", "Group", "Recipe", "choose_group", "recipe"]
 
 RADICES = tuple(sorted(CODELETS))
 LONGEST = 1 << 26  # points: the tables and scratch of a longer transform pass the memory of most machines
-LOAD_STORE = 3.0  # of one point in one pass, beside its arithmetic
-SPILL = 8.0  # of one point of a codelet that does not fit the registers: its parts are stored and loaded once more
-TRANSPOSE = 30.0  # of one point in the first pass of a line
-TILE = 18.0  # of one point on its way between the caller's line and the lanes
-GATHER = 5.0  # the same for one number that is on its own
-L1_BYTES, L2_BYTES = 32 << 10, 512 << 10  # of the smallest caches in wide use
+# Of a pass from first-level cache to first-level cache with twiddles, and of one without, which is the last one.
+TWIDDLED = {2: 0.9, 3: 1.1, 4: 1.1, 5: 1.7, 6: 1.7, 7: 2.5, 8: 2.0, 9: 2.6, 10: 2.6, 11: 3.8, 12: 2.7, 13: 4.3, 15: 3.2, 16: 2.6}
+LAST = {2: 0.7, 3: 0.8, 4: 0.8, 5: 1.4, 6: 1.2, 7: 2.3, 8: 1.3, 9: 1.9, 10: 2.1, 11: 3.7, 12: 1.9, 13: 4.0, 15: 2.7, 16: 2.0}
+ROOMY = 32  # registers with which no codelet of up to 12 points goes to the stack: there the work is what counts
+WORK, STEP = 0.042, 0.7  # of one operation a point, and of the loads and stores of a point
+CALL = 4.0  # of one step of a program, nanoseconds in all
+TRANSPOSE = 0.65  # of the first pass of a line, for every doubling of the lanes
+TWICE = 1.2  # of a first pass whose radix is more than the lanes
+TILE = 1.4  # of a way between the caller's lines and one line in each lane
+NATURAL = 0.2  # the same where the lines are neighbours
+GATHER = 0.5  # the same for one number that is on its own
+PRODUCT = 1.0  # of a sweep that multiplies by a table
+PERMUTATION = 0.6  # of a sweep that moves rows
+SUMS = 0.1  # of one operation a point in the sums of a prime
+# Of every stream that a pass reads if they are all from the same sets of the cache, and as many as these have ways or more.
+CONFLICT, WAYS, SETS_BYTES = 0.1, 8, 4096
+# Of every pass whose two buffers, in bytes, are larger.
+AWAY = ((24 << 10, 0.5), (384 << 10, 0.9), (4 << 20, 3.0), (16 << 20, 6.0))
 LARGEST_DIRECT = 127  # prime whose sums are taken as they stand: their error grows with its square root
 SHORTEST_CONVOLUTION = 100  # over fewer points its error does not average out and may pass 0.6 eps sqrt(log2 n)
 CONVOLUTION = 1.6  # what a convolution must save to be worth its error, which is half as large again
 LARGEST_RADER = 1 << 20  # prime whose convolution is taken: the plan computes its spectrum in extended precision
-PERMUTATION = 5.0  # of one point of a sweep that moves rows
-PRODUCT = 8.0  # of one point of a sweep that multiplies by a table
+
+
+class Group(NamedTuple):
+    """What a register holds: `lanes` neighbouring points of one line, if `line`, else one point each of `lanes` lines."""
+
+    line: bool
+    lanes: int
 
 
 class Recipe(NamedTuple):
@@ -61,30 +78,31 @@ def operations(radix: int) -> int:
 
 
 @cache
-def pass_cost(radix: int, registers: int) -> float:
-    """Cost a point of a pass with twiddles."""
-    if radix in CODELETS:
-        spilled = SPILL if 2 * radix + 5 > registers else 0.0
-        return (operations(radix) + 6 * (radix - 1)) / radix + LOAD_STORE + spilled
-    return rader_cost(radix, registers) if convolves(radix, registers) else sums_cost(radix)
+def pass_cost(radix: int, registers: int, twiddled: bool = True) -> float:
+    """Cost of a pass from first-level cache to first-level cache."""
+    if radix not in CODELETS:
+        return rader_cost(radix, registers) if convolves(radix, registers) else sums_cost(radix)
+    if registers >= ROOMY:
+        return STEP + WORK * (operations(radix) + (6 * (radix - 1) if twiddled else 0)) / radix
+    return TWIDDLED[radix] if twiddled else LAST[radix]
 
 
 def sums_cost(prime: int) -> float:
-    """Cost a point of a pass that takes the sums of a prime radix as they stand."""
+    """Cost of a pass that takes the sums of a prime radix as they stand."""
     if prime > LARGEST_DIRECT:
         return math.inf
     half = (prime - 1) // 2
-    return (6 * half * half + 20 * half) / prime + 3 * LOAD_STORE
+    return SUMS * (6 * half * half + 20 * half) / prime + 3 * STEP
 
 
 def rader_cost(prime: int, registers: int) -> float:
     """The same by a convolution of one point less: two transforms, the product, and a sweep before and behind that permutes the rows."""
     if prime > LARGEST_RADER:
         return math.inf
-    cost, inner = passes(prime - 1, registers)
+    cost, inner = passes(prime - 1, registers, FREE)
     # A convolution within a convolution has 2 eps where others have 1.5, and Bluestein's is mostly faster (347, 503, 863, 1523 points: 0.63 to 0.93).
     nested = any(radix not in CODELETS and convolves(radix, registers) for radix in inner)
-    return math.inf if nested else 2 * cost + PRODUCT + PERMUTATION + PRODUCT
+    return math.inf if nested else 2 * cost + 2 * PRODUCT + PERMUTATION
 
 
 def convolves(prime: int, registers: int) -> bool:
@@ -110,71 +128,91 @@ def prime_factors(n: int) -> list[int]:
 
 
 def order(radix: int) -> tuple[bool, int]:
-    """Passes of large primes come first, for they work on planes only; of the others the largest comes last, where no twiddles are."""
+    """Passes of large primes come first, for they work on planes only."""
     return radix in CODELETS, radix
 
 
-@lru_cache(maxsize=4096)
-def passes(n: int, registers: int) -> tuple[float, tuple[int, ...]]:
-    """Cheapest passes for n points: their cost a point and their radices, in the order of `order`."""
+class Way(NamedTuple):
+    """What the passes over a buffer cost beside their work: each one, and more if the points that it combines, `size` / radix bytes apart, are in conflict."""
+
+    cost: float
+    size: int
+
+    def of(self, radix: int) -> float:
+        return self.cost + (CONFLICT * radix if radix >= WAYS and self.size % (radix * SETS_BYTES) == 0 else 0.0)
+
+
+FREE = Way(0.0, 1)
+
+
+@lru_cache(maxsize=8192)
+def twiddled_passes(n: int, registers: int, way: Way) -> tuple[float, tuple[int, ...]]:
+    """Cheapest passes of radices whose product is n, all with twiddles: their cost and the radices, in the order of `order`."""
     if n == 1:
         return 0.0, ()
     candidates = [radix for radix in RADICES if n % radix == 0] or [prime_factors(n)[0]]
     best: tuple[float, tuple[int, ...]] = (math.inf, ())
     for radix in candidates:
-        cost, rest = passes(n // radix, registers)
-        best = min(best, (cost + pass_cost(radix, registers), tuple(sorted((radix, *rest), key=order))))
+        cost, rest = twiddled_passes(n // radix, registers, way)
+        best = min(best, (cost + pass_cost(radix, registers) + way.of(radix), tuple(sorted((radix, *rest), key=order))))
     return best
 
 
-def line_passes(n: int, lanes: int, registers: int) -> tuple[float, tuple[int, ...]]:
-    """The same with neighbouring points in the lanes: the first radix is the lanes and leaves at least as many groups."""
-    if lanes == 1:
-        return passes(n, registers)
-    if n % lanes or n // lanes < lanes:
-        return math.inf, ()
-    cost, rest = passes(n // lanes, registers)
-    if rest and rest[-1] not in CODELETS:
-        return math.inf, ()
-    return cost + pass_cost(lanes, registers) + TRANSPOSE, (lanes, *rest)
+@lru_cache(maxsize=8192)
+def passes(n: int, registers: int, way: Way) -> tuple[float, tuple[int, ...]]:
+    """Cheapest passes for n points.  The last one has no twiddles."""
+    best: tuple[float, tuple[int, ...]] = (math.inf, ())
+    for radix in (radix for radix in RADICES if n % radix == 0):
+        cost, rest = twiddled_passes(n // radix, registers, way)
+        best = min(best, (cost + pass_cost(radix, registers, twiddled=False) + way.of(radix), (*rest, radix)))
+    return best if best[1] else twiddled_passes(n, registers, way)
 
 
-@lru_cache(maxsize=4096)
-def recipe(n: int, lanes: int, registers: int) -> Recipe:
-    """Recipe for n points, with `lanes` neighbouring points in a register; 1: whole lines side by side in the lanes.  Its cost is a point's."""
-    cost, factors = line_passes(n, lanes, registers)
-    direct = Recipe(factors, 0, cost)
-    if n < SHORTEST_CONVOLUTION or (factors and max(factors) <= max(RADICES)):
-        return direct
-    shortest = 2 * n - 1
-    padded_lengths = [odd << max(math.ceil(math.log2(shortest / odd)), 2 * (lanes.bit_length() - 1)) for odd in (1, 5)]
-    costs = [
-        ((2 * line_passes(m, lanes, registers)[0] + PRODUCT) * m / n + 2 * PRODUCT, m)
-        for m in padded_lengths
-        if m >= shortest
-    ]
-    cost, padded = min(costs)
-    return direct if direct.cost <= CONVOLUTION * cost else Recipe((), padded, CONVOLUTION * cost)
+def line_passes(n: int, lanes: int, registers: int, way: Way) -> tuple[float, tuple[int, ...]]:
+    """The same with neighbouring points in the lanes: the first radix is a multiple of the lanes and leaves at least as many groups."""
+    best: tuple[float, tuple[int, ...]] = (math.inf, ())
+    for radix in (radix for radix in RADICES if radix % lanes == 0 and n % radix == 0 and n // radix >= lanes):
+        cost, rest = passes(n // radix, registers, way)
+        if rest[-1] in CODELETS:
+            first = pass_cost(radix, registers) + TRANSPOSE * math.log2(lanes) + TWICE * (radix > lanes) + way.of(radix)
+            best = min(best, (cost + first, (radix, *rest)))
+    return best
 
 
-class Group(NamedTuple):
-    """What a register holds: `lanes` neighbouring points of one line, if `line`, else one point each of `lanes` lines."""
+def way_of(n: int, group: Group, number_bytes: int) -> Way:
+    """The way of a group's points."""
+    size = 2 * n * number_bytes * (1 if group.line else group.lanes)
+    cost = max([0.0, *(cost for limit, cost in AWAY if 2 * size > limit)])
+    return Way(round(cost + CALL * (group.lanes if group.line else 1) / n, 2), size)
 
-    line: bool
-    lanes: int
+
+@lru_cache(maxsize=8192)
+def recipe(n: int, group: Group, registers: int, number_bytes: int) -> Recipe:
+    """Recipe for n points in a group."""
+
+    def direct(length: int) -> Recipe:
+        way = way_of(length, group, number_bytes)
+        cost, factors = line_passes(length, group.lanes, registers, way) if group.line else passes(length, registers, way)
+        return Recipe(factors, 0, cost)
+
+    best = direct(n)
+    if n < SHORTEST_CONVOLUTION or (best.factors and max(best.factors) <= max(RADICES)):
+        return best
+    shortest, least = 2 * n - 1, 2 * (group.lanes.bit_length() - 1) if group.line else 0
+    padded_lengths = [odd << max(math.ceil(math.log2(shortest / odd)), least) for odd in (1, 5)]
+    cost, padded = min(((2 * direct(m).cost + PRODUCT) * m / n + 2 * PRODUCT, m) for m in padded_lengths if m >= shortest)
+    return best if best.cost <= CONVOLUTION * cost else Recipe((), padded, CONVOLUTION * cost)
 
 
 def choose_group(n: int, lines: int, lanes: int, registers: int, number_bytes: int, dense: bool) -> Group:
     """Cheapest group for `lines` transforms of n points on registers of `lanes` numbers; dense: the points of a line are neighbours in memory."""
 
     def cost(group: Group) -> float:
-        buffers = 4 * n * number_bytes * (1 if group.line else group.lanes)
-        memory = 1.0 if buffers < 2 * L1_BYTES else 1.5 if buffers <= L2_BYTES // 2 else 1.9
+        one = recipe(n, group, registers, number_bytes).cost * n
         if group.line:
-            return lines * (recipe(n, group.lanes, registers).cost * memory + 2 * LOAD_STORE) / group.lanes
-        groups = -(-lines // group.lanes)
-        rim = 2 * TILE if dense else 2 * GATHER * group.lanes
-        return groups * (recipe(n, 1, registers).cost * memory + rim)
+            return lines * (one / group.lanes + CALL)
+        rim = 2 * TILE if dense and group.lanes > 1 else 4 * GATHER * group.lanes
+        return -(-lines // group.lanes) * (one + rim * n + CALL)
 
     candidates = [Group(False, lanes)]
     while dense and lanes > 1:
