@@ -53,7 +53,7 @@ def test_large_primes_become_convolutions_that_are_long_enough():
 
 
 def test_primes_are_convolved_where_it_is_less_work():
-    for prime in (17, 19, 31, 43, 61, 89):
+    for prime in (17, 19, 31, 43, 67, 83):
         assert not convolves(prime, 16)
     for prime in (97, 101, 127, 251, 257, 1009, 1021):
         assert convolves(prime, 16)
