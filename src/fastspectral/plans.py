@@ -27,9 +27,11 @@ from fastspectral.recipes import (
     Recipe,
     choose_group,
     convolves,
+    odd_radix,
     passes,
     primitive_root,
     recipe,
+    twiddled_passes,
 )
 
 Kind = Literal["complex", "real", "onesided", "inverse_onesided"]
@@ -140,14 +142,18 @@ class ProgramBuilder:
         else:
             self.passes(n, how.factors, source, target)
 
-    def passes(self, n: int, factors: tuple[int, ...], source: str, target: str, width: int = 1) -> None:
-        """Append Stockham passes over rows of `width` points."""
-        groups, done = n, width
+    def passes(
+        self, n: int, factors: tuple[int, ...], source: str, target: str, width: int = 1, part: tuple[int, int] = (1, 1)
+    ) -> None:
+        """Append Stockham passes over rows of `width` points; part (h, R): of the groups p only those with p mod R < h, where the last R are left."""
+        left, done = n, width
         for number, radix in enumerate(factors):
-            groups //= radix
-            # exponents p k of exp(−2πi / (radix · groups)), p < groups and 1 ≤ k < radix
-            w = roots_of_one(np.outer(np.arange(groups), np.arange(1, radix)) % (radix * groups), radix * groups)
-            span = done * self.point_bytes
+            left //= radix
+            p = np.arange(left)
+            p = p[p % part[1] < part[0]]
+            # exponents p k of exp(−2πi / (radix · left)), 1 ≤ k < radix
+            w = roots_of_one(np.outer(p, np.arange(1, radix)) % (radix * left), radix * left)
+            groups, span = len(p), done * self.point_bytes
             begin, end = source if number == 0 else "planes", target if groups == 1 else "planes"
             if done == 1 and self.group.line:
                 table = self.table(self.registers_of(w))
@@ -188,6 +194,21 @@ class ProgramBuilder:
         end = factors.size - (factors.size - first) % self.group.lanes
         registers = factors[first:end].reshape(-1, self.group.lanes)[:, lane_order(self.bits, self.group.lanes)]
         return np.concatenate([factors[:first], registers.ravel(), factors[end:]])
+
+    def odd_real(self, name: str, n: int, bins: int, conjugate: bool, results: str) -> None:
+        """Append the transform of an odd number n of real points to so many bins, or the one back ("fold")."""
+        radix = odd_radix(n, registers())
+        m, half = n // radix, radix // 2 + 1
+        if name == "fold":
+            self.step(real.fold_lanes, 0, m, n, codelet=radix)
+            self.passes(n, twiddled_passes(m, registers(), FREE)[1], "planes", "planes", part=(half, radix))
+            self.step(real.hermitian_pass, 0, m, codelet=radix)
+        else:
+            w = roots_of_one(np.outer(np.arange(m), np.arange(1, half)), n)
+            table = self.table(np.stack([w.real, w.imag], -1))
+            self.step(real.real_pass, table, m, codelet=radix, twiddled=m > 1)
+            self.passes(m, passes(m, registers(), FREE)[1], "planes", "planes", width=half)
+            self.step(real.unfold_lanes, 0, m, bins, conjugate, codelet=radix, target=results)
 
     def rader(self, radix: int, groups: int, done: int, w: npt.NDArray[np.complex128]) -> None:
         """Append a pass of a prime radix as a cyclic convolution (Rader); w: the twiddles of all bins but 0."""
@@ -255,7 +276,9 @@ def algorithm(kind: Kind, n: int, inverse: bool) -> str:
     if kind == "complex":
         return "complex"
     if kind == "inverse_onesided":
-        return "hermitian" if n % 2 else "rezip"
+        return "fold" if odd_radix(n, registers()) else "hermitian" if n % 2 else "rezip"
+    if odd_radix(n, registers()):
+        return "unfold" if kind == "onesided" else "unfold_full"
     if n % 2 or inverse:
         return "reals" if kind == "onesided" else "reals_full"
     return "unzip" if kind == "onesided" else "unzip_full"
@@ -272,6 +295,9 @@ def shape_of(name: str, n: int) -> Shape:
         "reals_full": Shape(n, n, n, "reals", "pairs"),
         "rezip": Shape(half, bins, half, "pairs", "reals as pairs"),
         "hermitian": Shape(n, n, n, "pairs", "reals"),
+        "unfold": Shape(n, bins, bins, "reals as pairs", "pairs"),
+        "unfold_full": Shape(n, bins, n, "reals as pairs", "pairs"),
+        "fold": Shape(n, bins, n, "pairs", "reals"),
     }
     return shapes[name]
 
@@ -284,10 +310,10 @@ def recipe_of(length: int, group: Group, bits: int) -> Recipe:
 def possible_ends(name: str, how: Recipe, windowed: bool, group: Group) -> Ends:
     """Which ends of a program can be at the caller's lines, if they are dense and whole."""
     direct = bool(how.factors)
-    reads = name == "rezip" or (
+    reads = name in ("rezip", "fold") or (
         name in ("complex", "unzip", "unzip_full") and (how.factors[0] in RADICES if direct else how.padded > 0)
     )
-    writes = name == "unzip" or (name == "unzip_full" and group.line)
+    writes = name in ("unzip", "unfold", "unfold_full") or (name == "unzip_full" and group.line)
     writes = writes or (name in ("complex", "rezip") and (how.factors[-1] in RADICES if direct else how.padded > 0))
     return Ends(reads and (not windowed or group.line), writes)
 
@@ -329,13 +355,15 @@ def program(
         rezip = real.rezip_line if group.line else real.rezip_lanes
         build.step(rezip, half_roots, n // 2, codelet="rezip", source=build.rim, target=f"{build.rim}{swapped}")
         build.transform(how, n // 2, build.rim, results)
+    elif "fold" in name:
+        build.odd_real(name, n, shape.stored, inverse, build.results)
     if name == "hermitian":
         build.step(real.mirror_lanes, 0, n // 2, n, True, in_place=True)
     if shape.source == "reals" or name == "hermitian":
         build.transform(how, n, "planes", "planes")
     if name in ("reals", "reals_full") or (name == "unzip_full" and not group.line):
         build.step(real.mirror_lanes, 0, 0 if name == "reals" else (n - 1) // 2, n, inverse, in_place=True)
-    return build.program(max(shape.fill, shape.stored, how.padded) + group.lanes)
+    return build.program(max(shape.length, shape.fill, shape.stored, how.padded) + group.lanes)
 
 
 class Lines(NamedTuple):
@@ -415,7 +443,7 @@ def line_transform(
         for form, lines in ((shape.source, source), (shape.target, target))
     )
     lines = source.outer * source.inner
-    group = choose_group(shape.length, lines, lanes_of(bits), registers(), bits // 8, dense)
+    group = choose_group(shape.length, lines, lanes_of(bits), registers(), bits // 8, dense and "fold" not in name)
     load, load_ragged, source_step, source_part = rim(shape.source, source, bits, group)
     store, store_ragged, target_step, target_part = rim(shape.target, target, bits, group)
     run = source.inner if load != load_ragged or store != store_ragged else lines
@@ -461,16 +489,16 @@ def line_transform(
     return LineTransform(geometry, scratch_words(buffer_bytes, group.lanes), lines * n, (full, ragged), scale)
 
 
-def with_window(
-    plan: LineTransform, w: npt.NDArray[Any], dtype: np.dtype[Any], size: int, pairs: bool
-) -> LineTransform:
+def with_window(plan: LineTransform, w: npt.NDArray[Any], dtype: np.dtype[Any], size: int) -> LineTransform:
     """The plan of frames, which are all alike, with the window put into its first step; for use while `plan`, which holds the other tables, exists.
 
-    The window's factors stand as the numbers of a frame do (`pairs`: two real samples are a point; else each counts twice), or, where several
+    The window's factors stand as the numbers of a frame do (two real samples are a point, if so planned; else each counts twice), or, where several
     frames are side by side, those of the real parts of all points in front of those of the imaginary parts.
     """
+    points = int(plan.geometry[layout.FILL])
+    factors = np.zeros(2 * points, dtype)
     with np.errstate(over="ignore"):
-        factors = np.repeat(w.astype(dtype, copy=False), 1 if pairs else 2)
+        factors[: w.size if points < w.size else None] = np.repeat(w.astype(dtype, copy=False), 1 if points < w.size else 2)
     steps, geometry = plan.programs[0].steps.copy(), plan.geometry.copy()
     table = aligned(factors.size, f"f{size}")
     if geometry[layout.POINT_LANES] > 1:

@@ -168,6 +168,17 @@ def passes(n: int, registers: int, way: Way) -> tuple[float, tuple[int, ...]]:
     return best if best[1] else twiddled_passes(n, registers, way)
 
 
+@cache
+def odd_radix(n: int, registers: int) -> int:
+    """Radix of the pass at the real end of a line of n real points, an odd number; 0 where there is none.  The other passes see little more than half."""
+
+    def cost(radix: int) -> float:
+        return pass_cost(radix, registers) / 2 + passes(n // radix, registers, FREE)[0] * (radix // 2 + 1) / radix
+
+    candidates = [radix for radix in RADICES if n % 2 and n % radix == 0 and cost(radix) < math.inf]
+    return min(candidates, key=cost, default=0)
+
+
 def line_passes(n: int, lanes: int, registers: int, way: Way) -> tuple[float, tuple[int, ...]]:
     """The same with neighbouring points in the lanes: the first radix is a multiple of the lanes and leaves at least as many groups."""
     best: tuple[float, tuple[int, ...]] = (math.inf, ())

@@ -116,6 +116,6 @@ def stft(
     if w is None:
         run(plan, source, target, workers)
     else:
-        run(with_window(plan, w, x.dtype, size, pairs=not spec.is_complex and n % 2 == 0), source, target, workers)
+        run(with_window(plan, w, x.dtype, size), source, target, workers)
     narrow(target, y)
     return deliver(y, out)
