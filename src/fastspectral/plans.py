@@ -3,7 +3,7 @@
 A plan is plain arrays.  Building one costs its tables; kernels are compiled on first use and serve every length.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
@@ -17,7 +17,7 @@ from fastspectral.kernels import bluestein, mixed_radix, rader, real
 from fastspectral.kernels import program as layout
 from fastspectral.kernels.lanes import Variant, lane_order, lanes_of, registers
 from fastspectral.kernels.lines import scratch_words, transform_groups
-from fastspectral.kernels.rims import LAYOUTS
+from fastspectral.kernels.rims import CACHE_LINE, LAYOUTS
 from fastspectral.kernels.roots import roots_of_one
 from fastspectral.recipes import (
     FREE,
@@ -39,11 +39,12 @@ INTEGER, ROW = types.intp, types.CPointer(types.int64)
 
 
 class Program(NamedTuple):
-    """Steps of a transform (see `kernels/program.py`), the tables that they point into, and the points that a buffer must hold."""
+    """Steps of a transform (see `kernels/program.py`), the tables that they point into, the points that a buffer must hold, and its sweeps."""
 
     steps: npt.NDArray[np.int64]
     tables: npt.NDArray[Any]
     points: int
+    sweeps: tuple["LineTransform", ...]
 
 
 def aligned(count: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
@@ -85,9 +86,11 @@ class ProgramBuilder:
     def __init__(self, bits: int, group: Group, ends: Ends, scaled: bool) -> None:
         self.bits, self.group, self.ends = bits, group, ends
         self.rows: list[list[int]] = []
+        self.sweeps: list[LineTransform] = []
         self.tables: list[npt.NDArray[np.float64]] = []
         self.numbers = 0
         self.buffer = 0
+        self.points = 0
         self.point_bytes = 2 * bits // 8 * (1 if group.line else group.lanes)
         # What a line is in outside the passes, and how the results leave: in the caller's lines, or where a rim kernel takes them.
         self.rim = "pairs" if group.line else "planes"
@@ -111,7 +114,7 @@ class ProgramBuilder:
             np.concatenate(self.tables, out=tables, casting="same_kind")
         steps = np.array(self.rows, np.int64).reshape(-1, layout.PROGRAM_COLUMNS)
         steps[:, [layout.TABLE, layout.ROOTS]] += tables.ctypes.data
-        return Program(steps, tables, points)
+        return Program(steps, tables, max(points, self.points), tuple(self.sweeps))
 
     def step(
         self,
@@ -124,21 +127,33 @@ class ProgramBuilder:
         in_place: bool = False,
     ) -> None:
         """Append a step; `arguments` from column TABLE on; source and target as in `Variant`, and the target of the last one says that it is results."""
-        reads = self.buffer
-        if self.ends.reads and not self.rows:
-            reads, source = layout.LINES, source.replace("planes", "pairs")
-        writes = self.buffer if in_place or reads == layout.LINES else 1 - self.buffer
-        if self.ends.writes and "results" in target:
-            writes = layout.LINES
+        reads, writes = self.places(target, in_place)
+        if reads == layout.LINES:
+            source = source.replace("planes", "pairs")
         variant = Variant(self.bits, self.group.lanes, codelet, source, target.replace(" results", ""), twiddled)
-        row = [step_address(kernel, variant), reads, writes, *arguments]
-        self.rows.append(row + [0] * (layout.PROGRAM_COLUMNS - len(row)))
-        self.buffer = writes
+        self.append(step_address(kernel, variant), reads, writes, *arguments)
+
+    def places(self, target: str, in_place: bool = False) -> tuple[int, int]:
+        """Where the next step reads and where it writes."""
+        reads = layout.LINES if self.ends.reads and not self.rows else self.buffer
+        writes = self.buffer if in_place or reads == layout.LINES else 1 - self.buffer
+        return reads, layout.LINES if self.ends.writes and "results" in target else writes
+
+    def append(self, *row: int) -> None:
+        """Append a row of the program."""
+        self.rows.append([*row] + [0] * (layout.PROGRAM_COLUMNS - len(row)))
+        self.buffer = row[layout.TARGET]
 
     def transform(self, how: Recipe, n: int, source: str, target: str) -> None:
         """Append the complex transform of n points."""
         if how.padded:
             self.convolution(n, how.padded, source, target)
+        elif how.split:
+            swapped = ("swapped" in source, "swapped" in target)
+            for sweep, end in zip(sweeps(n, how.split, self.bits, self.group.lanes, swapped, "scaled" in target), ("planes", target), strict=True):
+                self.append(0, *self.places(end), 0, sweep.geometry.ctypes.data)
+                self.sweeps.append(sweep)
+            self.points = max(self.points, -(-n // how.split // self.group.lanes) * self.group.lanes * how.split)
         else:
             self.passes(n, how.factors, source, target)
 
@@ -240,11 +255,12 @@ class ProgramBuilder:
         kernel[padded - n + 1 :] = chirp[:0:-1].conj()
         spectrum = (np.fft.fft(kernel) / padded).astype(np.complex128)
         inner = recipe_of(padded, self.group, self.bits)
+        between = self.rim if inner.split else "planes"
         self.product(chirp, padded, source, self.rim)
-        self.passes(padded, inner.factors, self.rim, "planes")
+        self.transform(inner, padded, self.rim, between)
         # exchanged on the way into the second transform and out of it: an inverse
-        self.product(spectrum, padded, "planes", f"{self.rim} swapped")
-        self.passes(padded, inner.factors, self.rim, self.rim)
+        self.product(spectrum, padded, between, f"{self.rim} swapped")
+        self.transform(inner, padded, self.rim, self.rim)
         self.product(chirp, n, f"{self.rim} swapped", target)
 
     def product(self, factors: npt.NDArray[np.complex128], points: int, source: str, target: str) -> None:
@@ -302,29 +318,29 @@ def shape_of(name: str, n: int) -> Shape:
     return shapes[name]
 
 
-def recipe_of(length: int, group: Group, bits: int) -> Recipe:
-    """Recipe of a complex transform in a group."""
-    return recipe(length, group, registers(), bits // 8)
+def recipe_of(length: int, group: Group, bits: int, whole: bool = False) -> Recipe:
+    """Recipe of a complex transform in a group; whole: without sweeps."""
+    return recipe(length, group, registers(), bits // 8, whole)
 
 
 def possible_ends(name: str, how: Recipe, windowed: bool, group: Group) -> Ends:
     """Which ends of a program can be at the caller's lines, if they are dense and whole."""
-    direct = bool(how.factors)
+    elsewhere = how.padded > 0 or how.split > 0
     reads = name in ("rezip", "fold") or (
-        name in ("complex", "unzip", "unzip_full") and (how.factors[0] in RADICES if direct else how.padded > 0)
+        name in ("complex", "unzip", "unzip_full") and (how.factors[0] in RADICES if how.factors else elsewhere)
     )
     writes = name in ("unzip", "unfold", "unfold_full") or (name == "unzip_full" and group.line)
-    writes = writes or (name in ("complex", "rezip") and (how.factors[-1] in RADICES if direct else how.padded > 0))
+    writes = writes or (name in ("complex", "rezip") and (how.factors[-1] in RADICES if how.factors else elsewhere))
     return Ends(reads and (not windowed or group.line), writes)
 
 
 @lru_cache(maxsize=256)
 def program(
-    name: str, n: int, bits: int, group: Group, ends: Ends, inverse: bool, scaled: bool, windowed: bool
+    name: str, n: int, bits: int, group: Group, ends: Ends, inverse: bool, scaled: bool, windowed: bool, whole: bool
 ) -> Program:
-    """Program of an algorithm; if `windowed`, the window's address is to be put into its first step: WINDOW for one line, TABLE for several."""
+    """Program of an algorithm; whole: without sweeps; if `windowed`, the window's address is to be put into its first step: WINDOW for one line, TABLE for several."""
     shape, build = shape_of(name, n), ProgramBuilder(bits, group, ends, scaled)
-    how = recipe_of(shape.length, group, bits)
+    how = recipe_of(shape.length, group, bits, whole)
     half_roots = build.half_roots(n) if "zip" in name else 0
     swapped = " swapped" if inverse and name in ("complex", "rezip") else ""
     # Planes are swapped by the rim kernels, so that steps see them in order.
@@ -443,50 +459,144 @@ def line_transform(
         for form, lines in ((shape.source, source), (shape.target, target))
     )
     lines = source.outer * source.inner
-    group = choose_group(shape.length, lines, lanes_of(bits), registers(), bits // 8, dense and "fold" not in name)
+    # A window is put into the first step; the factor of a plan for the user's own code into the last one.
+    whole = windowed or scaled
+    dense = dense and "fold" not in name  # whose lines stand side by side
+    group = choose_group(shape.length, lines, lanes_of(bits), registers(), bits // 8, dense, whole)
     load, load_ragged, source_step, source_part = rim(shape.source, source, bits, group)
     store, store_ragged, target_step, target_part = rim(shape.target, target, bits, group)
     run = source.inner if load != load_ragged or store != store_ragged else lines
-    whole = keep == {"pairs": shape.fill, "reals as pairs": 2 * shape.fill, "reals": 0}[shape.source]
-    possible = possible_ends(name, recipe_of(shape.length, group, bits), windowed, group)
+    complete = keep == {"pairs": shape.fill, "reals as pairs": 2 * shape.fill, "reals": 0}[shape.source]
+    possible = possible_ends(name, recipe_of(shape.length, group, bits, whole), windowed, group)
     ends = Ends(
-        possible.reads and whole and load in ("line", "natural"),
+        possible.reads and complete and load in ("line", "natural"),
         possible.writes and not stored and store in ("line", "natural"),
     )
     ragged_ends = Ends(ends.reads and load_ragged == load, ends.writes and store_ragged == store)
     scaled = scaled or inverse
-    full = program(name, n, bits, group, ends, inverse, scaled, windowed)
-    ragged = program(name, n, bits, group, ragged_ends, inverse, scaled, windowed)
-    # an odd number of cache lines, so that the same point of both buffers does not fall on the same cache set
-    buffer_bytes = (full.points * (1 if group.line else group.lanes) * 2 * bits // 8 // 64 | 1) * 64 + 128
-    geometry = np.zeros(layout.GEOMETRY_SIZE, np.int64)
-    for way, names, which, steps in (
-        (0, (load, store), ends, full.steps),
-        (layout.RAGGED, (load_ragged, store_ragged), ragged_ends, ragged.steps),
-    ):
-        geometry[way + layout.LOAD] = 0 if which.reads else rim_address(names[0], "load", bits, group.lanes)
-        geometry[way + layout.STORE] = 0 if which.writes else rim_address(names[1], "store", bits, group.lanes, scaled)
-        geometry[way + layout.PROGRAM], geometry[way + layout.STEPS] = steps.ctypes.data, len(steps)
-    geometry[layout.OUTER : layout.LANES + 1] = source.outer, source.inner, run, 1 if group.line else group.lanes
-    for first, side, step, part in (
-        (layout.SOURCE_OUTER_BYTES, source, source_step, source_part),
-        (layout.TARGET_OUTER_BYTES, target, target_step, target_part),
-    ):
-        register = 2 * group.lanes * bits // 8 if group.line else step
-        geometry[first : first + 5] = side.outer_bytes, side.inner_bytes, step, part, register
-    geometry[layout.KEEP] = 2 * keep if shape.source == "pairs" else keep
-    geometry[layout.FILL : layout.BUFFER_BYTES + 1] = shape.fill, stored or shape.stored, buffer_bytes
-    scale = reciprocal(1 if not inverse else shape.length if name == "rezip" else n, bits)
-    plane = group.lanes * bits // 8
-    in_order = (0, plane)
-    exchanged = in_order if group.line else (plane, -plane)  # the steps of one line exchange by themselves
-    geometry[layout.LOAD_REAL : layout.LOAD_IMAGINARY + 1] = exchanged if inverse and name == "complex" else in_order
-    geometry[layout.STORE_REAL : layout.STORE_IMAGINARY + 1] = (
-        exchanged if inverse and name in ("complex", "rezip") else in_order
+    programs = [
+        program(name, n, bits, group, which, inverse, scaled, windowed, whole) for which in (ends, ragged_ends)
+    ]
+    exchanged = not group.line and inverse  # the steps of one line exchange by themselves
+    return assembled(
+        programs,
+        (ends, ragged_ends),
+        Side(source, (load, load_ragged), source_step, source_part, exchanged and name == "complex"),
+        Side(target, (store, store_ragged), target_step, target_part, exchanged and name in ("complex", "rezip")),
+        bits=bits,
+        group=group,
+        run=run,
+        counts=(2 * keep if shape.source == "pairs" else keep, shape.fill, stored or shape.stored),
+        scale=reciprocal(1 if not inverse else shape.length if name == "rezip" else n, bits),
+        scaled=scaled,
     )
+
+
+class Side(NamedTuple):
+    """Lines that are read or written: their layout in full and in ragged groups, the bytes between points and between parts, and whether parts are exchanged."""
+
+    lines: Lines
+    layouts: tuple[str, str]
+    step: int
+    part: int
+    exchanged: bool
+
+
+def assembled(
+    programs: Sequence[Program],
+    ends: tuple[Ends, Ends],
+    source: Side,
+    target: Side,
+    *,
+    bits: int,
+    group: Group,
+    run: int,
+    counts: tuple[int, int, int],
+    scale: npt.NDArray[Any],
+    scaled: bool,
+    overlap: int = 0,
+) -> LineTransform:
+    """Programs, for full and for ragged groups, and sides put together; counts: numbers that are read, points that are loaded and stored."""
+    width = 1 if group.line else group.lanes
+    # an odd number of cache lines, so that the same point of both buffers does not fall on the same cache set
+    buffer_bytes = (programs[0].points * width * 2 * bits // 8 // CACHE_LINE | 1) * CACHE_LINE + 128
+    geometry = np.zeros(layout.GEOMETRY_SIZE, np.int64)
+    for number, way in enumerate((0, layout.RAGGED)):
+        if not ends[number].reads:
+            geometry[way + layout.LOAD] = rim_address(source.layouts[number], "load", bits, group.lanes)
+        if not ends[number].writes:
+            geometry[way + layout.STORE] = rim_address(target.layouts[number], "store", bits, group.lanes, scaled)
+        steps = programs[number].steps
+        geometry[way + layout.PROGRAM], geometry[way + layout.STEPS] = steps.ctypes.data, len(steps)
+    geometry[layout.OUTER : layout.LANES + 1] = source.lines.outer, source.lines.inner, run, width
+    plane = group.lanes * bits // 8
+    for first, real, side in (
+        (layout.SOURCE_OUTER_BYTES, layout.LOAD_REAL, source),
+        (layout.TARGET_OUTER_BYTES, layout.STORE_REAL, target),
+    ):
+        register = 2 * plane if group.line else side.step
+        geometry[first : first + 5] = side.lines.outer_bytes, side.lines.inner_bytes, side.step, side.part, register
+        geometry[real : real + 2] = (plane, -plane) if side.exchanged else (0, plane)
+    geometry[layout.KEEP : layout.BUFFER_BYTES + 1] = *counts, buffer_bytes
     geometry[layout.EXECUTOR], geometry[layout.SCALE] = executor_address(), scale.ctypes.data
     geometry[layout.POINT_LANES] = group.lanes if group.line else 1
-    return LineTransform(geometry, scratch_words(buffer_bytes, group.lanes), lines * n, (full, ragged), scale)
+    geometry[layout.OVERLAP] = overlap
+    words = scratch_words(buffer_bytes, width) + max((sweep.scratch_words for sweep in programs[0].sweeps), default=0)
+    work = source.lines.outer * source.lines.inner * counts[1]
+    return LineTransform(geometry, words, work, (programs[0], programs[1]), scale)
+
+
+def sweeps(
+    n: int, first: int, bits: int, lanes: int, swapped: tuple[bool, bool], scaled: bool
+) -> tuple[LineTransform, LineTransform]:
+    """The two sweeps of one line of n = first · second points (Gentleman & Sande 1966; Bailey, "FFTs in external or hierarchical memory", 1990).
+
+    With j = j₁ · second + j₂ and k = k₁ + first · k₂: transforms over j₁, for neighbours j₂ side by side, times exp(−2πi j₂ k₁ / n); then over j₂, for
+    neighbours k₁ side by side.  Far memory is read and written twice, whatever n.  swapped: parts are exchanged where pairs are read, where they are written.
+    """
+    second, point, group = n // first, 2 * bits // 8, Group(False, lanes)
+    starts = np.minimum(np.arange(0, second, lanes), second - lanes)
+    k = np.arange(first)
+    of_lanes = roots_of_one(np.outer(k, lane_order(bits, lanes)) % n, n)
+    of_groups = roots_of_one(np.outer(starts, k) % n, n)
+    near, far = np.stack([of_lanes.real, of_lanes.imag], 1), np.stack([of_groups.real, of_groups.imag], -1)
+    factors = aligned(near.size + far.size, f"f{bits // 8}")
+    factors[: near.size], factors[near.size :] = near.ravel(), far.ravel()
+    block = lanes * point
+    columns, rows = Lines(1, second, 0, point, second * point), Lines(1, first, 0, point, first * point)
+    middle, middle_rows = Lines(1, second, 0, first * point, 0), Lines(1, first, 0, block, 0)
+    reads = possible_ends("complex", recipe_of(first, group, bits), False, group).reads
+    writes = possible_ends("complex", recipe_of(second, group, bits), False, group).writes
+    import os; down, up = Ends(reads and not os.environ.get("STAGE"), False), Ends(False, writes and not os.environ.get("STAGEW"))
+    unit = reciprocal(n if scaled else 1, bits)
+    return (
+        assembled(
+            (program("complex", first, bits, group, down, swapped[0], False, False, True),) * 2,
+            (down, down),
+            Side(columns, ("natural",) * 2, columns.step_bytes, bits // 8, swapped[0]),
+            Side(middle, ("turned",) * 2, near.size * bits // 8, 0, False),
+            bits=bits,
+            group=group,
+            run=second,
+            counts=(2 * first, first, first),
+            scale=factors,
+            scaled=False,
+            overlap=layout.SOURCE_SIDE,
+        ),
+        assembled(
+            (program("complex", second, bits, group, up, swapped[1], scaled, False, True),) * 2,
+            (up, up),
+            Side(middle_rows, ("turned",) * 2, first * block, 0, False),
+            Side(rows, ("natural",) * 2, rows.step_bytes, bits // 8, swapped[1]),
+            bits=bits,
+            group=group,
+            run=first,
+            counts=(2 * second, second, second),
+            scale=unit,
+            scaled=scaled,
+            overlap=layout.BOTH_SIDES,
+        ),
+    )
 
 
 def with_window(plan: LineTransform, w: npt.NDArray[Any], dtype: np.dtype[Any], size: int) -> LineTransform:
@@ -538,7 +648,7 @@ class FFTPlan(NamedTuple):
             length = self.n if not name.split(",")[0].endswith("real") or self.n % 2 else self.n // 2
             lanes = int(geometry[layout.LANES])
             group = Group(geometry[layout.POINT_LANES] > 1, int(geometry[layout.POINT_LANES]) if geometry[layout.POINT_LANES] > 1 else lanes)
-            how = recipe_of(length, group, bits)
+            how = recipe_of(length, group, bits, whole=True)
             text = f"convolution of {how.padded} points" if how.padded else " · ".join(map(str, how.factors)) or "copy"
             lines.append(f"{name}: {length} = {text}, " + (f"{lanes} lines at a time" if lanes > 1 else "line by line"))
         return f"FFTPlan of {self.n} points, float{bits}\n  " + "\n  ".join(lines)

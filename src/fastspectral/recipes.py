@@ -47,10 +47,15 @@ class Group(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """How n points are transformed: by passes of `factors` in this order, or, where `padded` is not 0, as a convolution of that length."""
+    """How n points are transformed.
+
+    By passes of `factors` in this order; or, where `padded` is not 0, as a convolution of that length; or, where `split` is not 0, in two sweeps, of
+    transforms of `split` points and of n / `split` points.
+    """
 
     factors: tuple[int, ...]
     padded: int
+    split: int
     cost: float
 
 
@@ -197,29 +202,51 @@ def way_of(n: int, group: Group, number_bytes: int) -> Way:
     return Way(round(cost + CALL * (group.lanes if group.line else 1) / n, 2), size)
 
 
+def passes_of(n: int, group: Group, registers: int, number_bytes: int) -> Recipe:
+    """Recipe by passes alone."""
+    way = way_of(n, group, number_bytes)
+    cost, factors = line_passes(n, group.lanes, registers, way) if group.line else passes(n, registers, way)
+    return Recipe(factors, 0, 0, cost)
+
+
+def sweeps_of(n: int, group: Group, registers: int, number_bytes: int) -> Recipe:
+    """Recipe of one line by two sweeps, of transforms whose lengths are as close to one another as pays."""
+    best = Recipe((), 0, 0, math.inf)
+    root = math.isqrt(n)
+    for first in range(max(group.lanes, root // 8), min(n // group.lanes, 8 * root) + 1):
+        if n % first == 0:
+            parts = [passes_of(m, Group(False, group.lanes), registers, number_bytes).cost for m in (first, n // first)]
+            best = min(best, Recipe((), 0, first, sum(parts)), key=lambda how: how.cost)
+    memory = 2 * way_of(n, group, number_bytes).cost
+    return best._replace(cost=best.cost + memory + PRODUCT + TILE + 2 * NATURAL)
+
+
 @lru_cache(maxsize=8192)
-def recipe(n: int, group: Group, registers: int, number_bytes: int) -> Recipe:
-    """Recipe for n points in a group."""
+def recipe(n: int, group: Group, registers: int, number_bytes: int, whole: bool = False) -> Recipe:
+    """Recipe for n points in a group; whole: not in sweeps."""
 
     def direct(length: int) -> Recipe:
-        way = way_of(length, group, number_bytes)
-        cost, factors = line_passes(length, group.lanes, registers, way) if group.line else passes(length, registers, way)
-        return Recipe(factors, 0, cost)
+        best = passes_of(length, group, registers, number_bytes)
+        if not group.line or whole:
+            return best
+        return min(best, sweeps_of(length, group, registers, number_bytes), key=lambda how: how.cost)
 
     best = direct(n)
-    if n < SHORTEST_CONVOLUTION or (best.factors and max(best.factors) <= max(RADICES)):
+    if n < SHORTEST_CONVOLUTION or max(best.factors, default=RADICES[-1] + 1) in RADICES:
         return best
     shortest, least = 2 * n - 1, 2 * (group.lanes.bit_length() - 1) if group.line else 0
     padded_lengths = [odd << max(math.ceil(math.log2(shortest / odd)), least) for odd in (1, 5)]
     cost, padded = min(((2 * direct(m).cost + PRODUCT) * m / n + 2 * PRODUCT, m) for m in padded_lengths if m >= shortest)
-    return best if best.cost <= CONVOLUTION * cost else Recipe((), padded, CONVOLUTION * cost)
+    return best if best.cost <= CONVOLUTION * cost else Recipe((), padded, 0, CONVOLUTION * cost)
 
 
-def choose_group(n: int, lines: int, lanes: int, registers: int, number_bytes: int, dense: bool) -> Group:
+def choose_group(
+    n: int, lines: int, lanes: int, registers: int, number_bytes: int, dense: bool, whole: bool = False
+) -> Group:
     """Cheapest group for `lines` transforms of n points on registers of `lanes` numbers; dense: the points of a line are neighbours in memory."""
 
     def cost(group: Group) -> float:
-        one = recipe(n, group, registers, number_bytes).cost * n
+        one = recipe(n, group, registers, number_bytes, whole).cost * n
         if group.line:
             return lines * (one / group.lanes + CALL)
         rim = 2 * TILE if dense and group.lanes > 1 else 4 * GATHER * group.lanes

@@ -656,6 +656,20 @@ def store_tile(typingctx: Any, variant: Any, source: Any, distance: Any, factor:
     return types.void(variant, source, distance, factor, lines, offset), emit
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def turn_tile(typingctx: Any, variant: Any, source: Any, target: Any) -> Any:
+    """As many registers as they have lanes, transposed; registers and lanes are in lane order, and every other register is left out on both sides."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        order, step = lane_order(variant.bits, variant.lanes), 2 * variant.lanes * variant.bytes
+        rows = [emit_load(builder, moved(builder, args[1], i * step), variant.vector) for i in order]
+        for i, row in zip(order, emit_transpose(builder, rows), strict=True):
+            emit_store(builder, row, moved(builder, args[2], i * step))
+        return context.get_dummy_value()
+
+    return types.void(variant, source, target), emit
+
+
 # ------------------------------------------------------------------------------- points at either end of a step
 
 
@@ -842,7 +856,7 @@ def emit_butterfly(
 
 
 def emit_twiddle(builder: Any, variant: Variant, factors: Any, k: int) -> Split:
-    """The factor of point k ≥ 1, the same in every lane, from those of points 1, 2, …"""
+    """The factor of point k, the same in every lane, out of those of all points but 0."""
     re = moved(builder, factors, 2 * (k - 1) * variant.bytes)
     parts = [emit_broadcast(builder, a, variant.vector) for a in (re, moved(builder, re, variant.bytes))]
     return Split(*(Lane(builder, part) for part in parts))
@@ -885,13 +899,14 @@ def real_butterfly(
         done = set[int]()
         for k, z in CODELETS[n](*map(waiting, range(n))):
             # The first one of each pair: in a codelet that is composed of two, rows of the inner one can then be left out altogether.
-            bin, z = (k, z) if k <= n // 2 else (n - k, z.conjugate())
-            if bin in done:
+            if n - k in done:
                 continue
-            done.add(bin)
-            if bin and variant.twiddled:
-                z = z * emit_twiddle(builder, variant, factors, bin)
-            emit_write(builder, variant, z, moved(builder, y, times(builder, y_step, bin)), constant(0))
+            done.add(k)
+            if k > n // 2:
+                k, z = n - k, z.conjugate()
+            if k and variant.twiddled:
+                z = z * emit_twiddle(builder, variant, factors, k)
+            emit_write(builder, variant, z, moved(builder, y, times(builder, y_step, k)), constant(0))
         return context.get_dummy_value()
 
     return types.void(variant, source, step, target, target_step, twiddles), emit

@@ -14,6 +14,7 @@ from fastspectral._jit import njit, prange
 from fastspectral.kernels.lanes import call_address, pointer
 from fastspectral.kernels.program import (
     ADDRESS,
+    BOTH_SIDES,
     BUFFER_BYTES,
     EXECUTOR,
     FILL,
@@ -25,6 +26,7 @@ from fastspectral.kernels.program import (
     LOAD_IMAGINARY,
     LOAD_REAL,
     OUTER,
+    OVERLAP,
     PROGRAM,
     PROGRAM_COLUMNS,
     RAGGED,
@@ -40,6 +42,7 @@ from fastspectral.kernels.program import (
     STORE_IMAGINARY,
     STORE_REAL,
     STORED,
+    SWEEP,
     TARGET,
     TARGET_INNER_BYTES,
     TARGET_OUTER_BYTES,
@@ -51,16 +54,25 @@ ALIGNMENT = 64  # a cache line and the widest register
 
 
 def scratch_words(buffer_bytes: int, lanes: int) -> int:
-    """Scratch of one worker: two buffers, and the addresses of a group's lines to read and to write."""
-    return (2 * buffer_bytes + ALIGNMENT) // 8 + 2 * lanes
+    """Scratch of one worker: two buffers, the addresses of a group's lines to read and to write, and the number of the first of them in its run."""
+    return (2 * buffer_bytes + ALIGNMENT) // 8 + 2 * lanes + 1
+
+
+@njit
+def groups_of(geometry: Any) -> int:
+    """Number of groups."""
+    run: int = geometry[RUN]
+    groups: int = geometry[OUTER] * geometry[INNER] // run * ((run + geometry[LANES] - 1) // geometry[LANES])
+    return groups
 
 
 def transform_groups(source: int, target: int, geometry: Any, scratch: int, begin: int, end: int) -> None:
     """Groups begin..end−1, with the scratch of one worker.  source, target, scratch: addresses; geometry: CPointer(int64)."""
     width, inner, run = geometry[LANES], geometry[INNER], geometry[RUN]
-    base = (scratch + 16 * width + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+    base = (scratch + 16 * width + 8 + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
     buffers = (base, base + geometry[BUFFER_BYTES])
-    lines, out_lines = pointer(scratch), pointer(scratch + 8 * width)
+    more_scratch = base + 2 * geometry[BUFFER_BYTES]
+    lines, out_lines, number = pointer(scratch), pointer(scratch + 8 * width), pointer(scratch + 16 * width)
     source_bytes, target_bytes = geometry[SOURCE_INNER_BYTES], geometry[TARGET_INNER_BYTES]
     # from the last line of a row of inner ones to the first of the next row
     source_jump = geometry[SOURCE_OUTER_BYTES] - inner * source_bytes
@@ -72,7 +84,15 @@ def transform_groups(source: int, target: int, geometry: Any, scratch: int, begi
     source += line * source_bytes + line // inner * source_jump
     target += line * target_bytes + line // inner * target_jump
     for _ in range(begin, end):
-        way = RAGGED if first + width > run else 0
+        missing = max(first + width - run, 0)
+        way = RAGGED if missing else 0
+        if missing and geometry[OVERLAP]:
+            first -= missing
+            j -= missing
+            source -= missing * source_bytes
+            if geometry[OVERLAP] == BOTH_SIDES:
+                target -= missing * target_bytes
+        number[0] = first
         for lane in range(width):
             lines[lane], out_lines[lane] = source, target
             first += 1
@@ -97,7 +117,11 @@ def transform_groups(source: int, target: int, geometry: Any, scratch: int, begi
             last = row[TARGET]
             x = lines[0] if row[SOURCE] == LINES else buffers[row[SOURCE]]
             y = out_lines[0] if last == LINES else buffers[last]
-            call_address(row[ADDRESS], (0, x, y, row, geometry))
+            if row[ADDRESS]:
+                call_address(row[ADDRESS], (0, x, y, row, geometry))
+            else:
+                sweep = pointer(row[SWEEP])
+                call_address(sweep[EXECUTOR], (x, y, sweep, more_scratch, 0, groups_of(sweep)))
             address += PROGRAM_COLUMNS * 8
         if geometry[way + STORE]:
             step, part = geometry[TARGET_STEP_BYTES], geometry[TARGET_PART_BYTES]
@@ -105,14 +129,6 @@ def transform_groups(source: int, target: int, geometry: Any, scratch: int, begi
             call_address(
                 geometry[way + STORE], (0, out_lines, x, distance, step, part, geometry[STORED], geometry[SCALE])
             )
-
-
-@njit
-def groups_of(geometry: Any) -> int:
-    """Number of groups."""
-    run: int = geometry[RUN]
-    groups: int = geometry[OUTER] * geometry[INNER] // run * ((run + geometry[LANES] - 1) // geometry[LANES])
-    return groups
 
 
 @njit
@@ -145,4 +161,31 @@ def transform_lines_parallel(source: Any, target: Any, geometry: Any, scratch: A
         addresses = (source.ctypes.data, target.ctypes.data, geometry.ctypes.data, scratch[worker].ctypes.data)
         call_address(geometry[EXECUTOR], (*addresses, begin, end))
     scratch[0, 0] = 0
+    return True
+
+
+@njit(parallel=True)
+def transform_line_parallel(source: Any, target: Any, geometry: Any, scratch: Any, buffers: Any) -> bool:
+    """`transform_lines` for one line, with the groups of its sweeps shared among as many workers as `scratch` has rows.
+
+    buffers: (2, at least BUFFER_BYTES / 8) int64, what the line is in between its steps.
+    """
+    if overlap(source, target):
+        return False
+    places = (buffers[0].ctypes.data, buffers[1].ctypes.data, source.ctypes.data)
+    workers, address = scratch.shape[0], geometry[PROGRAM]
+    for _ in range(geometry[STEPS]):
+        row = pointer(address)
+        x = places[row[SOURCE]]
+        y = target.ctypes.data if row[TARGET] == LINES else places[row[TARGET]]
+        if row[ADDRESS]:
+            call_address(row[ADDRESS], (0, x, y, row, geometry.ctypes.data))
+        else:
+            sweep = pointer(row[SWEEP])
+            groups = groups_of(sweep)
+            for worker in prange(workers):
+                begin, end = groups * worker // workers, groups * (worker + 1) // workers
+                call_address(sweep[EXECUTOR], (x, y, row[SWEEP], scratch[worker].ctypes.data, begin, end))
+        address += PROGRAM_COLUMNS * 8
+    scratch[0, 0], buffers[0, 0] = 0, 0
     return True

@@ -16,6 +16,8 @@ LINES = 2
 TABLE, GROUPS, SPAN, RADIX, ROOTS = 3, 4, 5, 6, 7
 COUNT, MIRROR, POINTS, WINDOW = GROUPS, SPAN, RADIX, ROOTS
 CONJUGATE = RADIX
+# A step whose ADDRESS is 0 is a sweep: a transform of lines of its own, from SOURCE to TARGET, with the geometry at the address SWEEP.
+SWEEP = GROUPS
 PROGRAM_COLUMNS = 8
 
 # The geometry: the program with its rim kernels (addresses, 0 where the program itself reads or writes the lines), for full groups and for the last,
@@ -33,4 +35,7 @@ LOAD_REAL, LOAD_IMAGINARY, STORE_REAL, STORE_IMAGINARY = 26, 27, 28, 29
 # Addresses of the executor and of the factor of the results (two numbers).
 EXECUTOR, SCALE = 30, 31
 POINT_LANES = 32  # neighbouring points in a register, 1 where lines stand side by side; the kernels do not look at it
-GEOMETRY_SIZE = 33
+# Whether the last group of a run, where lines are missing, begins so much earlier instead, and does some lines twice: on both sides, or where it reads.
+OVERLAP = 33
+BOTH_SIDES, SOURCE_SIDE = 1, 2
+GEOMETRY_SIZE = 34

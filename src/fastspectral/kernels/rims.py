@@ -5,7 +5,8 @@ real transform of it is a step (`real.py`).  Other real lines, those of odd leng
 
 Layouts: *line*, one line, copied in pairs as it is; with one line in each lane: *tiled*, the pairs of every line are dense in memory; *natural*, the
 lines are dense neighbours of one another, point by point; *neighbours*, the same for real lines; *scattered*, the two numbers of every pair are dense;
-*gathered*, anything else.
+*gathered*, anything else.  *Turned* is the middle between the two sweeps of a long line (`sweeps` in plans.py): x[j₁ n₂ + j₂], transformed over j₁, in
+planes with points j₂ in the lanes: [group of j₂][k₁][parts][lanes].  It is stored times exp(−2πi j₂ k₁ / n), and loaded with k₁ in the lanes.
 
 In the lines, points are `step` bytes apart, the two parts of a pair `part` bytes; layouts that know either do not look at it.  In the buffer, imaginary
 parts are `distance` bytes behind real ones.
@@ -39,6 +40,7 @@ from fastspectral.kernels.lanes import (
     store_parts,
     store_point,
     store_tile,
+    turn_tile,
 )
 
 CACHE_LINE = 64
@@ -272,6 +274,41 @@ def store_reals(
         source += 2 * lanes(variant) * number_bytes(variant)
 
 
+def load_turned(
+    variant: Any, lines: Any, target: int, distance: int, step: int, part: int, keep: int, fill: int
+) -> None:
+    """Points j₂ = 0..fill−1 of as many neighbours k₁ as there are lanes; the last group of j₂ begins early."""
+    plane = lanes(variant) * number_bytes(variant)
+    source = lines[0]
+    for start in range(0, fill, lanes(variant)):
+        y = target + 2 * min(start, fill - lanes(variant)) * plane
+        turn_tile(variant, source, y)
+        turn_tile(variant, source + plane, y + distance)
+        source += step
+
+
+def store_turned(
+    variant: Any, lines: Any, source: int, distance: int, step: int, part: int, count: int, scale: int
+) -> None:
+    """Points k₁ = 0..count−1 of a group of neighbours j₂, whose first one follows the addresses in `lines`.
+
+    scale: address of the factors exp(−2πi i k₁ / n), (k₁, parts, lanes i), and `step` bytes on exp(−2πi j₂ k₁ / n), (groups, k₁, parts), j₂ a first one.
+    """
+    size, plane, width = number_bytes(variant), lanes(variant) * number_bytes(variant), lanes(variant)
+    first, target = lines[width], lines[0]
+    group = scale + step + (first + width - 1) // width * count * 2 * size
+    for _ in range(count):
+        re, im = load_point(variant, source, distance)
+        a, b = load_point(variant, scale, plane)
+        c, s = broadcast_point(variant, group, size)
+        a, b = a * c - b * s, a * s + b * c
+        store_point(re * a - im * b, re * b + im * a, target, plane)
+        source += 2 * plane
+        target += 2 * plane
+        scale += 2 * plane
+        group += 2 * size
+
+
 LAYOUTS = {
     "line": (load_line, store_line),
     "tiled": (load_tiled, store_tiled),
@@ -281,4 +318,5 @@ LAYOUTS = {
     "scattered": (load_scattered, store_scattered),
     "tiled reals": (load_tiled_reals, store_tiled_reals),
     "reals": (load_reals, store_reals),
+    "turned": (load_turned, store_turned),
 }
