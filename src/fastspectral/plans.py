@@ -27,11 +27,10 @@ from fastspectral.recipes import (
     Recipe,
     choose_group,
     convolves,
-    odd_radix,
+    odd_factors,
     passes,
     primitive_root,
     recipe,
-    twiddled_passes,
 )
 
 Kind = Literal["complex", "real", "onesided", "inverse_onesided"]
@@ -212,17 +211,18 @@ class ProgramBuilder:
 
     def odd_real(self, name: str, n: int, bins: int, conjugate: bool, results: str) -> None:
         """Append the transform of an odd number n of real points to so many bins, or the one back ("fold")."""
-        radix = odd_radix(n, registers())
-        m, half = n // radix, radix // 2 + 1
+        factors = odd_factors(n, registers(), name == "fold")
         if name == "fold":
-            self.step(real.fold_lanes, 0, m, n, codelet=radix)
-            self.passes(n, twiddled_passes(m, registers(), FREE)[1], "planes", "planes", part=(half, radix))
-            self.step(real.hermitian_pass, 0, m, codelet=radix)
+            radix = factors[-1]
+            self.step(real.fold_lanes, 0, n // radix, n, codelet=radix)
+            self.passes(n, factors[:-1], "planes", "planes", part=(radix // 2 + 1, radix))
+            self.step(real.hermitian_pass, 0, n // radix, codelet=radix)
         else:
-            w = roots_of_one(np.outer(np.arange(m), np.arange(1, half)), n)
+            radix, m = factors[0], n // factors[0]
+            w = roots_of_one(np.outer(np.arange(m), np.arange(1, radix // 2 + 1)), n)
             table = self.table(np.stack([w.real, w.imag], -1))
             self.step(real.real_pass, table, m, codelet=radix, twiddled=m > 1)
-            self.passes(m, passes(m, registers(), FREE)[1], "planes", "planes", width=half)
+            self.passes(m, factors[1:], "planes", "planes", width=radix // 2 + 1)
             self.step(real.unfold_lanes, 0, m, bins, conjugate, codelet=radix, target=results)
 
     def rader(self, radix: int, groups: int, done: int, w: npt.NDArray[np.complex128]) -> None:
@@ -292,8 +292,8 @@ def algorithm(kind: Kind, n: int, inverse: bool) -> str:
     if kind == "complex":
         return "complex"
     if kind == "inverse_onesided":
-        return "fold" if odd_radix(n, registers()) else "hermitian" if n % 2 else "rezip"
-    if odd_radix(n, registers()):
+        return "rezip" if n % 2 == 0 else "fold" if odd_factors(n, registers(), True) else "hermitian"
+    if odd_factors(n, registers(), False):
         return "unfold" if kind == "onesided" else "unfold_full"
     if n % 2 or inverse:
         return "reals" if kind == "onesided" else "reals_full"
@@ -649,7 +649,8 @@ class FFTPlan(NamedTuple):
             lanes = int(geometry[layout.LANES])
             group = Group(geometry[layout.POINT_LANES] > 1, int(geometry[layout.POINT_LANES]) if geometry[layout.POINT_LANES] > 1 else lanes)
             how = recipe_of(length, group, bits, whole=True)
-            text = f"convolution of {how.padded} points" if how.padded else " · ".join(map(str, how.factors)) or "copy"
+            odd = odd_factors(length, registers(), "inverse" in name) if "real" in name else ()
+            text = f"convolution of {how.padded} points" if how.padded and not odd else " · ".join(map(str, odd or how.factors)) or "copy"
             lines.append(f"{name}: {length} = {text}, " + (f"{lanes} lines at a time" if lanes > 1 else "line by line"))
         return f"FFTPlan of {self.n} points, float{bits}\n  " + "\n  ".join(lines)
 

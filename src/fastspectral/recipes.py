@@ -174,14 +174,23 @@ def passes(n: int, registers: int, way: Way) -> tuple[float, tuple[int, ...]]:
 
 
 @cache
-def odd_radix(n: int, registers: int) -> int:
-    """Radix of the pass at the real end of a line of n real points, an odd number; 0 where there is none.  The other passes see little more than half."""
+def odd_factors(n: int, registers: int, inverse: bool) -> tuple[int, ...]:
+    """Radices for a line of n real points, an odd number: first, or in an inverse last, that of the real end, behind which little more than half is left.
+
+    None where n is even or has no such radix.
+    """
 
     def cost(radix: int) -> float:
-        return pass_cost(radix, registers) / 2 + passes(n // radix, registers, FREE)[0] * (radix // 2 + 1) / radix
+        share = 0.7 if radix in (9, 15) else 0.5  # of a pass of complex points; a composed codelet does some work twice
+        return share * pass_cost(radix, registers) + passes(n // radix, registers, FREE)[0] * (radix // 2 + 1) / radix
 
     candidates = [radix for radix in RADICES if n % 2 and n % radix == 0 and cost(radix) < math.inf]
-    return min(candidates, key=cost, default=0)
+    if not candidates:
+        return ()
+    radix = min(candidates, key=cost)
+    if inverse:
+        return (*twiddled_passes(n // radix, registers, FREE)[1], radix)
+    return (radix, *passes(n // radix, registers, FREE)[1])
 
 
 def line_passes(n: int, lanes: int, registers: int, way: Way) -> tuple[float, tuple[int, ...]]:
