@@ -198,7 +198,7 @@ def line_passes(n: int, lanes: int, registers: int, way: Way) -> tuple[float, tu
     best: tuple[float, tuple[int, ...]] = (math.inf, ())
     for radix in (radix for radix in RADICES if radix % lanes == 0 and n % radix == 0 and n // radix >= lanes):
         cost, rest = passes(n // radix, registers, way)
-        if rest[-1] in CODELETS:
+        if rest and rest[-1] in CODELETS:
             first = pass_cost(radix, registers) + TRANSPOSE * math.log2(lanes) + TWICE * (radix > lanes) + way.of(radix)
             best = min(best, (cost + first, (radix, *rest)))
     return best
