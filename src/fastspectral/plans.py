@@ -6,7 +6,6 @@ A plan is plain arrays.  Building one costs its tables; kernels are compiled on 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate, repeat
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -28,6 +27,7 @@ from fastspectral.recipes import (
     Recipe,
     choose_group,
     convolves,
+    odd_factors,
     passes,
     primitive_root,
     recipe,
@@ -152,21 +152,29 @@ class ProgramBuilder:
             self.convolution(n, how.padded, source, target)
         elif how.split:
             swapped = ("swapped" in source, "swapped" in target)
-            for sweep, end in zip(sweeps(n, how.split, self.bits, self.group.lanes, swapped, "scaled" in target), ("planes", target), strict=True):
+            for sweep, end in zip(
+                sweeps(n, how.split, self.bits, self.group.lanes, swapped, "scaled" in target),
+                ("planes", target),
+                strict=True,
+            ):
                 self.append(0, *self.places(end), 0, sweep.geometry.ctypes.data)
                 self.sweeps.append(sweep)
             self.points = max(self.points, -(-n // how.split // self.group.lanes) * self.group.lanes * how.split)
         else:
             self.passes(n, how.factors, source, target)
 
-    def passes(self, n: int, factors: tuple[int, ...], source: str, target: str, width: int = 1) -> None:
-        """Append Stockham passes over rows of `width` points."""
-        groups, done = n, width
+    def passes(
+        self, n: int, factors: tuple[int, ...], source: str, target: str, width: int = 1, part: tuple[int, int] = (1, 1)
+    ) -> None:
+        """Append Stockham passes over rows of `width` points; part (h, R): of the groups p only those with p mod R < h, where the last R are left."""
+        left, done = n, width
         for number, radix in enumerate(factors):
-            groups //= radix
-            # exponents p k of exp(−2πi / (radix · groups)), p < groups and 1 ≤ k < radix
-            w = roots_of_one(np.outer(np.arange(groups), np.arange(1, radix)) % (radix * groups), radix * groups)
-            span = done * self.point_bytes
+            left //= radix
+            p = np.arange(left)
+            p = p[p % part[1] < part[0]]
+            # exponents p k of exp(−2πi / (radix · left)), 1 ≤ k < radix
+            w = roots_of_one(np.outer(p, np.arange(1, radix)) % (radix * left), radix * left)
+            groups, span = len(p), done * self.point_bytes
             begin, end = source if number == 0 else "planes", target if groups == 1 else "planes"
             if done == 1 and self.group.line:
                 table = self.table(self.registers_of(w))
@@ -207,6 +215,22 @@ class ProgramBuilder:
         end = factors.size - (factors.size - first) % self.group.lanes
         registers = factors[first:end].reshape(-1, self.group.lanes)[:, lane_order(self.bits, self.group.lanes)]
         return np.concatenate([factors[:first], registers.ravel(), factors[end:]])
+
+    def odd_real(self, name: str, n: int, bins: int, conjugate: bool, results: str) -> None:
+        """Append the transform of an odd number n of real points to so many bins, or the one back ("fold")."""
+        factors = odd_factors(n, registers(), name == "fold")
+        if name == "fold":
+            radix = factors[-1]
+            self.step(real.fold_lanes, 0, n // radix, n, codelet=radix)
+            self.passes(n, factors[:-1], "planes", "planes", part=(radix // 2 + 1, radix))
+            self.step(real.hermitian_pass, 0, n // radix, codelet=radix)
+        else:
+            radix, m = factors[0], n // factors[0]
+            w = roots_of_one(np.outer(np.arange(m), np.arange(1, radix // 2 + 1)), n)
+            table = self.table(np.stack([w.real, w.imag], -1))
+            self.step(real.real_pass, table, m, codelet=radix, twiddled=m > 1)
+            self.passes(m, factors[1:], "planes", "planes", width=radix // 2 + 1)
+            self.step(real.unfold_lanes, 0, m, bins, conjugate, codelet=radix, target=results)
 
     def rader(self, radix: int, groups: int, done: int, w: npt.NDArray[np.complex128]) -> None:
         """Append a pass of a prime radix as a cyclic convolution (Rader); w: the twiddles of all bins but 0."""
@@ -275,7 +299,9 @@ def algorithm(kind: Kind, n: int, inverse: bool) -> str:
     if kind == "complex":
         return "complex"
     if kind == "inverse_onesided":
-        return "hermitian" if n % 2 else "rezip"
+        return "rezip" if n % 2 == 0 else "fold" if odd_factors(n, registers(), True) else "hermitian"
+    if odd_factors(n, registers(), False):
+        return "unfold" if kind == "onesided" else "unfold_full"
     if n % 2 or inverse:
         return "reals" if kind == "onesided" else "reals_full"
     return "unzip" if kind == "onesided" else "unzip_full"
@@ -292,6 +318,9 @@ def shape_of(name: str, n: int) -> Shape:
         "reals_full": Shape(n, n, n, "reals", "pairs"),
         "rezip": Shape(half, bins, half, "pairs", "reals as pairs"),
         "hermitian": Shape(n, n, n, "pairs", "reals"),
+        "unfold": Shape(n, bins, bins, "reals as pairs", "pairs"),
+        "unfold_full": Shape(n, bins, n, "reals as pairs", "pairs"),
+        "fold": Shape(n, bins, n, "pairs", "reals"),
     }
     return shapes[name]
 
@@ -304,10 +333,10 @@ def recipe_of(length: int, group: Group, bits: int, whole: bool = False) -> Reci
 def possible_ends(name: str, how: Recipe, windowed: bool, group: Group) -> Ends:
     """Which ends of a program can be at the caller's lines, if they are dense and whole."""
     elsewhere = how.padded > 0 or how.split > 0
-    reads = name == "rezip" or (
+    reads = name in ("rezip", "fold") or (
         name in ("complex", "unzip", "unzip_full") and (how.factors[0] in RADICES if how.factors else elsewhere)
     )
-    writes = name == "unzip" or (name == "unzip_full" and group.line)
+    writes = name in ("unzip", "unfold", "unfold_full") or (name == "unzip_full" and group.line)
     writes = writes or (name in ("complex", "rezip") and (how.factors[-1] in RADICES if how.factors else elsewhere))
     return Ends(reads and (not windowed or group.line), writes)
 
@@ -349,13 +378,15 @@ def program(
         rezip = real.rezip_line if group.line else real.rezip_lanes
         build.step(rezip, half_roots, n // 2, codelet="rezip", source=build.rim, target=f"{build.rim}{swapped}")
         build.transform(how, n // 2, build.rim, results)
+    elif "fold" in name:
+        build.odd_real(name, n, shape.stored, inverse, build.results)
     if name == "hermitian":
         build.step(real.mirror_lanes, 0, n // 2, n, True, in_place=True)
     if shape.source == "reals" or name == "hermitian":
         build.transform(how, n, "planes", "planes")
     if name in ("reals", "reals_full") or (name == "unzip_full" and not group.line):
         build.step(real.mirror_lanes, 0, 0 if name == "reals" else (n - 1) // 2, n, inverse, in_place=True)
-    return build.program(max(shape.fill, shape.stored, how.padded) + group.lanes)
+    return build.program(max(shape.length, shape.fill, shape.stored, how.padded) + group.lanes)
 
 
 class Lines(NamedTuple):
@@ -374,7 +405,9 @@ class LineTransform(NamedTuple):
     geometry: npt.NDArray[np.int64]
     address: int  # of the geometry
     scratch_words: int
-    buffer_words: int  # of the scratch, where the transform is one line whose sweeps can be shared among threads, else 0
+    buffer_words: (
+        int  # of the scratch, where the transform is one line whose sweeps can be shared among threads, else 0
+    )
     work: int  # points of all lines
     # For full and for ragged groups; these and the next keep alive what the geometry points at.
     programs: tuple[Program, Program]
@@ -455,6 +488,7 @@ def line_transform(
     lines = source.outer * source.inner
     # A window is put into the first step; the factor of a plan for the user's own code into the last one.
     whole = windowed or scaled
+    dense = dense and "fold" not in name  # whose lines stand side by side
     group = choose_group(shape.length, lines, lanes_of(bits), registers(), bits // 8, dense, whole)
     blocks = not dense and in_blocks(shape, (source, target), bits, group)
     load, load_ragged, source_step, source_part = rim(shape.source, source, bits, group, blocks)
@@ -469,9 +503,7 @@ def line_transform(
     )
     ragged_ends = Ends(ends.reads and load_ragged == load, ends.writes and store_ragged == store)
     scaled = scaled or inverse
-    programs = [
-        program(name, n, bits, group, which, inverse, scaled, windowed, whole) for which in (ends, ragged_ends)
-    ]
+    programs = [program(name, n, bits, group, which, inverse, scaled, windowed, whole) for which in (ends, ragged_ends)]
     exchanged = not group.line and inverse  # the steps of one line exchange by themselves
     return assembled(
         programs,
@@ -578,9 +610,7 @@ def assembled(
         words += size // 8 + 8
     shared = programs[0].sweeps and geometry[layout.UNITS] == 1
     buffer_words = buffer_bytes // 8 if shared else 0
-    return LineTransform(
-        geometry, geometry.ctypes.data, words, buffer_words, work, (programs[0], programs[1]), scale
-    )
+    return LineTransform(geometry, geometry.ctypes.data, words, buffer_words, work, (programs[0], programs[1]), scale)
 
 
 def block_row(side: Side, group: Group, blocks: int) -> int:
@@ -650,16 +680,18 @@ def sweeps(
     )
 
 
-def with_window(
-    plan: LineTransform, w: npt.NDArray[Any], dtype: np.dtype[Any], size: int, pairs: bool
-) -> LineTransform:
+def with_window(plan: LineTransform, w: npt.NDArray[Any], dtype: np.dtype[Any], size: int) -> LineTransform:
     """The plan of frames, which are all alike, with the window put into its first step; for use while `plan`, which holds the other tables, exists.
 
-    The window's factors stand as the numbers of a frame do (`pairs`: two real samples are a point; else each counts twice), or, where several
+    The window's factors stand as the numbers of a frame do (two real samples are a point, if so planned; else each counts twice), or, where several
     frames are side by side, those of the real parts of all points in front of those of the imaginary parts.
     """
+    points = int(plan.geometry[layout.FILL])
+    factors = np.zeros(2 * points, dtype)
     with np.errstate(over="ignore"):
-        factors = np.repeat(w.astype(dtype, copy=False), 1 if pairs else 2)
+        factors[: w.size if points < w.size else None] = np.repeat(
+            w.astype(dtype, copy=False), 1 if points < w.size else 2
+        )
     steps, geometry = plan.programs[0].steps.copy(), plan.geometry.copy()
     table = aligned(factors.size, f"f{size}")
     if geometry[layout.POINT_LANES] > 1:
@@ -669,7 +701,11 @@ def with_window(
         table.reshape(2, -1)[...] = factors.reshape(-1, 2).T
         steps[0, layout.TABLE] = table.ctypes.data
     geometry[[layout.PROGRAM, layout.RAGGED + layout.PROGRAM]] = steps.ctypes.data
-    return plan._replace(geometry=geometry, address=geometry.ctypes.data, programs=(plan.programs[0]._replace(steps=steps, tables=table),) * 2)
+    return plan._replace(
+        geometry=geometry,
+        address=geometry.ctypes.data,
+        programs=(plan.programs[0]._replace(steps=steps, tables=table),) * 2,
+    )
 
 
 class FFTPlan(NamedTuple):
@@ -698,9 +734,17 @@ class FFTPlan(NamedTuple):
         for name, geometry in zip(names, self.geometries, strict=True):
             length = self.n if not name.split(",")[0].endswith("real") or self.n % 2 else self.n // 2
             lanes = int(geometry[layout.LANES])
-            group = Group(geometry[layout.POINT_LANES] > 1, int(geometry[layout.POINT_LANES]) if geometry[layout.POINT_LANES] > 1 else lanes)
+            group = Group(
+                geometry[layout.POINT_LANES] > 1,
+                int(geometry[layout.POINT_LANES]) if geometry[layout.POINT_LANES] > 1 else lanes,
+            )
             how = recipe_of(length, group, bits, whole=True)
-            text = f"convolution of {how.padded} points" if how.padded else " · ".join(map(str, how.factors)) or "copy"
+            odd = odd_factors(length, registers(), "inverse" in name) if "real" in name else ()
+            text = (
+                f"convolution of {how.padded} points"
+                if how.padded and not odd
+                else " · ".join(map(str, odd or how.factors)) or "copy"
+            )
             lines.append(f"{name}: {length} = {text}, " + (f"{lanes} lines at a time" if lanes > 1 else "line by line"))
         return f"FFTPlan of {self.n} points, float{bits}\n  " + "\n  ".join(lines)
 

@@ -16,8 +16,38 @@ __all__ = ["LONGEST", "RADICES", "Group", "Recipe", "choose_group", "recipe"]
 RADICES = tuple(sorted(CODELETS))
 LONGEST = 1 << 26  # points: the tables and scratch of a longer transform pass the memory of most machines
 # Of a pass from first-level cache to first-level cache with twiddles, and of one without, which is the last one.
-TWIDDLED = {2: 0.9, 3: 1.1, 4: 1.1, 5: 1.7, 6: 1.7, 7: 2.5, 8: 2.0, 9: 2.6, 10: 2.6, 11: 3.8, 12: 2.7, 13: 4.3, 15: 3.2, 16: 2.6}
-LAST = {2: 0.7, 3: 0.8, 4: 0.8, 5: 1.4, 6: 1.2, 7: 2.3, 8: 1.3, 9: 1.9, 10: 2.1, 11: 3.7, 12: 1.9, 13: 4.0, 15: 2.7, 16: 2.0}
+TWIDDLED = {
+    2: 0.9,
+    3: 1.1,
+    4: 1.1,
+    5: 1.7,
+    6: 1.7,
+    7: 2.5,
+    8: 2.0,
+    9: 2.6,
+    10: 2.6,
+    11: 3.8,
+    12: 2.7,
+    13: 4.3,
+    15: 3.2,
+    16: 2.6,
+}
+LAST = {
+    2: 0.7,
+    3: 0.8,
+    4: 0.8,
+    5: 1.4,
+    6: 1.2,
+    7: 2.3,
+    8: 1.3,
+    9: 1.9,
+    10: 2.1,
+    11: 3.7,
+    12: 1.9,
+    13: 4.0,
+    15: 2.7,
+    16: 2.0,
+}
 ROOMY = 32  # registers with which no codelet of up to 12 points goes to the stack: there the work is what counts
 WORK, STEP = 0.042, 0.7  # of one operation a point, and of the loads and stores of a point
 CALL = 4.0  # of one step of a program, nanoseconds in all
@@ -111,7 +141,7 @@ def rader_cost(prime: int, registers: int) -> float:
 
 
 def convolves(prime: int, registers: int) -> bool:
-    """Whether a pass of a prime radix is done by Rader's convolution, whose error is larger by a half: not for a saving of a tenth or two (61, 73, 89)."""
+    """Whether a pass of a prime radix is done by Rader's convolution, whose error is larger by a half: not to save a tenth (41, 67)."""
     return 1.2 * rader_cost(prime, registers) < sums_cost(prime)
 
 
@@ -173,6 +203,26 @@ def passes(n: int, registers: int, way: Way) -> tuple[float, tuple[int, ...]]:
     return best if best[1] else twiddled_passes(n, registers, way)
 
 
+@cache
+def odd_factors(n: int, registers: int, inverse: bool) -> tuple[int, ...]:
+    """Radices for a line of n real points, an odd number: first, or in an inverse last, that of the real end, behind which little more than half is left.
+
+    None where n is even or has no such radix.
+    """
+
+    def cost(radix: int) -> float:
+        share = 0.7 if radix in (9, 15) else 0.5  # of a pass of complex points; a composed codelet does some work twice
+        return share * pass_cost(radix, registers) + passes(n // radix, registers, FREE)[0] * (radix // 2 + 1) / radix
+
+    candidates = [radix for radix in RADICES if n % 2 and n % radix == 0 and cost(radix) < math.inf]
+    if not candidates:
+        return ()
+    radix = min(candidates, key=cost)
+    if inverse:
+        return (*twiddled_passes(n // radix, registers, FREE)[1], radix)
+    return (radix, *passes(n // radix, registers, FREE)[1])
+
+
 def line_passes(n: int, lanes: int, registers: int, way: Way) -> tuple[float, tuple[int, ...]]:
     """The same with neighbouring points in the lanes: the first radix is a multiple of the lanes and leaves at least as many groups."""
     best: tuple[float, tuple[int, ...]] = (math.inf, ())
@@ -225,7 +275,9 @@ def recipe(n: int, group: Group, registers: int, number_bytes: int, whole: bool 
         return best
     shortest, least = 2 * n - 1, 2 * (group.lanes.bit_length() - 1) if group.line else 0
     padded_lengths = [odd << max(math.ceil(math.log2(shortest / odd)), least) for odd in (1, 5)]
-    cost, padded = min(((2 * direct(m).cost + PRODUCT) * m / n + 2 * PRODUCT, m) for m in padded_lengths if m >= shortest)
+    cost, padded = min(
+        ((2 * direct(m).cost + PRODUCT) * m / n + 2 * PRODUCT, m) for m in padded_lengths if m >= shortest
+    )
     return best if best.cost <= CONVOLUTION * cost else Recipe((), padded, 0, CONVOLUTION * cost)
 
 

@@ -11,7 +11,7 @@ RADICES = sorted(CODELETS)
 # Additions and multiplications; those of 2, 4, 8 and 16 are the textbook's least.
 OPERATIONS = {
     2: (4, 0),
-    3: (12, 4),
+    3: (14, 4),
     4: (16, 0),
     5: (32, 16),
     7: (60, 36),

@@ -115,7 +115,12 @@ def test_parts_come_apart_in_lane_order_and_together_again(bits, width):
         lanes.store_ordered(lanes.load_ordered(variant, x.ctypes.data), back.ctypes.data)
 
     x = numbers(2 * width, bits)
-    parts, pairs, ordered, back = np.zeros((2, width), x.dtype), np.zeros_like(x), np.zeros(width, x.dtype), x[:width] * 0
+    parts, pairs, ordered, back = (
+        np.zeros((2, width), x.dtype),
+        np.zeros_like(x),
+        np.zeros(width, x.dtype),
+        x[:width] * 0,
+    )
     run(x, parts, pairs, ordered, back)
     order = list(lanes.lane_order(bits, width))
     assert sorted(order) == list(range(width))
@@ -158,6 +163,31 @@ def test_butterfly_is_the_codelet_times_its_twiddles(bits, width):
     exact = np.fft.fft(x[:, 0].astype(np.longdouble) + 1j * x[:, 1], axis=0)
     exact[1:] *= (twiddles[:, :1] + 1j * twiddles[:, 1:]).astype(np.clongdouble)
     assert np.linalg.norm(y[:, 0] + 1j * y[:, 1] - exact) <= 4 * np.finfo(x.dtype).eps * np.linalg.norm(exact)
+
+
+@pytest.mark.parametrize(("bits", "width"), [(32, 8), (64, 1)])
+@pytest.mark.parametrize("radix", [3, 5, 7, 9, 11, 13, 15])
+def test_real_ends_of_odd_radices(radix, bits, width):
+    make, plain = variant_of(bits, width, radix, "planes", "planes", True), variant_of(bits, width, radix)
+    plane, half = width * bits // 8, radix // 2 + 1
+
+    @njit
+    def run(x, y, z, twiddles):
+        variant = make()
+        lanes.real_butterfly(variant, x.ctypes.data, plane, y.ctypes.data, 2 * plane, twiddles.ctypes.data)
+        lanes.real_butterfly(plain(), x.ctypes.data, plane, z.ctypes.data, 2 * plane, 0)
+        lanes.hermitian_butterfly(plain(), z.ctypes.data, 2 * plane, x.ctypes.data, plane)
+
+    x = numbers(radix * width, bits).reshape(radix, width)
+    y, z, twiddles = np.zeros((half, 2, width), x.dtype), np.zeros((half, 2, width), x.dtype), numbers(radix - 1, bits)
+    bins, factors = np.fft.rfft(x.astype(float), axis=0), np.insert(twiddles.astype(float).view(complex), 0, 1)
+    want_x = radix * x[-np.arange(radix)]  # the transform of the transform is the mirrored line
+    run(x, y, z, twiddles)
+    tolerance = 8 * np.finfo(x.dtype).eps * radix
+    for actual, want in ((z, bins), (y, bins * factors[:, np.newaxis])):
+        assert abs(actual[:, 0] + 1j * actual[:, 1] - want).max() <= tolerance * abs(want).max()
+    assert not z[0, 1].any()
+    assert abs(x - want_x).max() <= tolerance * abs(want_x).max()
 
 
 @pytest.mark.parametrize(("width", "radix"), [(2, 4), (4, 4), (4, 8), (8, 8)])

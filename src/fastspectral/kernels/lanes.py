@@ -142,6 +142,36 @@ class Lane:
         return Lane(self.builder, self.builder.fneg(self.value))
 
 
+class Zero(Lane):
+    """A register of zeros; arithmetic with it emits nothing.  Being a subclass, it is asked first from the right, too."""
+
+    __slots__ = ()
+
+    def __init__(self, builder: Any, vector: "Vector") -> None:
+        super().__init__(builder, ir.Constant(vector.llvm, [0.0] * vector.lanes))
+
+    def __add__(self, other: Lane) -> Lane:
+        return other
+
+    def __radd__(self, other: Lane) -> Lane:
+        return other
+
+    def __sub__(self, other: Lane) -> Lane:
+        return -other
+
+    def __rsub__(self, other: Lane) -> Lane:
+        return other
+
+    def __mul__(self, other: Lane | float) -> Lane:
+        return self
+
+    def __rmul__(self, other: Lane | float) -> Lane:
+        return self
+
+    def __neg__(self) -> Lane:
+        return self
+
+
 def constant(value: int) -> Any:
     return ir.Constant(INDEX, value)
 
@@ -825,6 +855,13 @@ def emit_butterfly(
     return CODELETS[int(variant.codelet)](*map(waiting, range(int(variant.codelet))), keep=keep)
 
 
+def emit_twiddle(builder: Any, variant: Variant, factors: Any, k: int) -> Split:
+    """The factor of point k, the same in every lane, out of those of all points but 0."""
+    re = moved(builder, factors, 2 * (k - 1) * variant.bytes)
+    parts = [emit_broadcast(builder, a, variant.vector) for a in (re, moved(builder, re, variant.bytes))]
+    return Split(*(Lane(builder, part) for part in parts))
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def butterfly(
     typingctx: Any, variant: Any, source: Any, step: Any, target: Any, target_step: Any, twiddles: Any, scale: Any
@@ -838,13 +875,67 @@ def butterfly(
         _, x, x_step, y, y_step, factors, factor = args
         for k, z in emit_butterfly(builder, variant, x, x_step, constant(0), variant.twiddled):
             if k and variant.twiddled:
-                re = moved(builder, factors, 2 * (k - 1) * variant.bytes)
-                parts = [emit_broadcast(builder, a, variant.vector) for a in (re, moved(builder, re, variant.bytes))]
-                z = z * Split(*(Lane(builder, part) for part in parts))
+                z = z * emit_twiddle(builder, variant, factors, k)
             emit_write(builder, variant, z, moved(builder, y, times(builder, y_step, k)), factor)
         return context.get_dummy_value()
 
     return types.void(variant, source, step, target, target_step, twiddles, scale), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def real_butterfly(
+    typingctx: Any, variant: Any, source: Any, step: Any, target: Any, target_step: Any, twiddles: Any
+) -> Any:
+    """The codelet, of odd radix R, from registers of real numbers `step` bytes apart to points 0, …, (R − 1)/2 in planes; the others are their conjugates."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        _, x, x_step, y, y_step, factors = args
+        n, zero = int(variant.codelet), Zero(builder, variant.vector)
+
+        def waiting(k: int) -> Waiting:
+            a = moved(builder, x, times(builder, x_step, k))
+            return Waiting(lambda: Split(Lane(builder, emit_load(builder, a, variant.vector)), zero))
+
+        done = set[int]()
+        for k, z in CODELETS[n](*map(waiting, range(n))):
+            # The first one of each pair: in a codelet that is composed of two, rows of the inner one can then be left out altogether.
+            if n - k in done:
+                continue
+            done.add(k)
+            if k > n // 2:
+                k, z = n - k, z.conjugate()
+            if k and variant.twiddled:
+                z = z * emit_twiddle(builder, variant, factors, k)
+            emit_write(builder, variant, z, moved(builder, y, times(builder, y_step, k)), constant(0))
+        return context.get_dummy_value()
+
+    return types.void(variant, source, step, target, target_step, twiddles), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def hermitian_butterfly(typingctx: Any, variant: Any, source: Any, step: Any, target: Any, target_step: Any) -> Any:
+    """The codelet, of odd radix R, from points 0, …, (R − 1)/2 in planes, whose conjugates the others are, to the real parts of its results, which are real.
+
+    The first point is taken as real.
+    """
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        _, x, x_step, y, y_step = args
+        n = int(variant.codelet)
+
+        def waiting(k: int) -> Waiting:
+            return Waiting(
+                lambda: emit_read(builder, variant, moved(builder, x, times(builder, x_step, k)), constant(0))
+            )
+
+        half = [waiting(k) for k in range(n // 2 + 1)]
+        half[0] = Waiting(lambda first=half[0]: Split(first.re, Zero(builder, variant.vector)))
+        mirrored = [Waiting(z.conjugate) for z in half[:0:-1]]
+        for k, z in CODELETS[n](*half, *mirrored):
+            emit_store(builder, z.re.value, moved(builder, y, times(builder, y_step, k)))
+        return context.get_dummy_value()
+
+    return types.void(variant, source, step, target, target_step), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]

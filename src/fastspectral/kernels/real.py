@@ -9,10 +9,17 @@ Both treat the bins k and h − k together.  The imaginary parts of X[0] and X[h
 `mirror` completes a one-sided spectrum in place, X[N−k] = X*[k], and makes the bins real that mirror themselves, 0 and N/2.  If CONJUGATE, it leaves the
 conjugate of all: a real line is the forward transform of its conjugate spectrum, and the inverse of a real line the conjugate of its transform.
 
+A line of odd length N = R m, with R the radix of a codelet, has its real end in one pass.  Of the R points that a first pass gives for every p < m, those
+numbered k and R − k are conjugates: h = (R + 1)/2 of them are worked out and go through the passes of length m (`real_pass`),
+
+    Z[k + h j] = X[k + R j],    X[R j − k] = Z*[k + h (m − j)],      k < h          (`unfold`, the other way round `fold`)
+
+and backwards a last pass takes h points and gives R real ones (`hermitian_pass`).
+
 Kernels ending in `_line` have neighbouring points in the lanes of a register, in pairs; those in `_lanes` one line in each lane, in planes or in the
 caller's lines.
 Rows: TABLE address of w^k / 2 for k = 0..h/2, real parts first; COUNT h; in `unzip_line` MIRROR, not 0 where all N bins are wanted.  For mirror: COUNT
-the bins to add, MIRROR N, CONJUGATE.
+the bins to add, MIRROR N, CONJUGATE.  For odd lengths: COUNT or GROUPS m, TABLE the twiddles, MIRROR the bins of a line, or those wanted, CONJUGATE.
 
 Source: Cooley, Lewis & Welch, "The fast Fourier transform algorithm: programming considerations in the calculation of sine, cosine and Laplace
 transforms" (1970).
@@ -23,13 +30,16 @@ from typing import Any
 from fastspectral.kernels.lanes import (
     broadcast_point,
     codelet,
+    hermitian_butterfly,
     lanes,
     load_point,
     number_bytes,
     one_lane,
+    radix,
     read_point,
     read_point_reversed,
     reads_planes,
+    real_butterfly,
     splat,
     store_point,
     write_point,
@@ -39,6 +49,7 @@ from fastspectral.kernels.lanes import (
 from fastspectral.kernels.program import (
     CONJUGATE,
     COUNT,
+    GROUPS,
     MIRROR,
     SCALE,
     SOURCE_VECTOR_BYTES,
@@ -154,3 +165,65 @@ def mirror_lanes(variant: Any, source: int, target: int, row: Any, geometry: Any
         re, im = load_point(variant, source + 2 * k * plane, plane)
         store_point(re, im * sign, target + 2 * k * plane, plane)
         store_point(re, zero - im * sign, target + 2 * (row[MIRROR] - k) * plane, plane)
+
+
+def real_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) -> None:
+    """First pass of an odd number of real points, which lie register by register; one line in each lane."""
+    plane, groups, kept = lanes(variant) * number_bytes(variant), row[GROUPS], radix(variant) // 2 + 1
+    x, y, twiddles = source, target, row[TABLE]
+    for _ in range(groups):
+        real_butterfly(variant, x, groups * plane, y, 2 * plane, twiddles)
+        x += plane
+        y += kept * 2 * plane
+        twiddles += 2 * (kept - 1) * number_bytes(variant)
+
+
+def hermitian_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) -> None:
+    """Last pass to an odd number of real points, the real parts of the results; one line in each lane."""
+    vector, groups = 2 * lanes(variant) * number_bytes(variant), row[GROUPS]
+    x, y = source, target
+    for _ in range(groups):
+        hermitian_butterfly(variant, x, groups * vector, y, groups * vector)
+        x += vector
+        y += vector
+
+
+def unfold_lanes(variant: Any, source: int, target: int, row: Any, geometry: Any) -> None:
+    """Z to the first MIRROR bins X; if CONJUGATE, to their conjugates."""
+    vector, scale, zero = 2 * lanes(variant) * number_bytes(variant), geometry[SCALE], splat(variant, 0.0)
+    sign = splat(variant, -1.0 if row[CONJUGATE] else 1.0)
+    point = vector if writes_planes(variant) else geometry[TARGET_VECTOR_BYTES]
+    kept, left, y = radix(variant) // 2 + 1, row[MIRROR], target
+    forwards, backwards = source, source + (row[COUNT] * kept - 1) * vector
+    while left > 0:
+        for _ in range(min(kept, left)):
+            re, im = read_point(variant, forwards, 0)
+            write_point(variant, re, im * sign, y, scale)
+            forwards += vector
+            y += point
+        for _ in range(min(kept - 1, left - kept)):
+            re, im = read_point(variant, backwards, 0)
+            write_point(variant, re, zero - im * sign, y, scale)
+            backwards -= vector
+            y += point
+        backwards -= vector
+        left -= radix(variant)
+    write_point(variant, read_point(variant, source, 0)[0], zero, target, scale)
+
+
+def fold_lanes(variant: Any, source: int, target: int, row: Any, geometry: Any) -> None:
+    """The conjugates of the bins X, MIRROR of a whole line of which the first half is given, to Z."""
+    vector, zero, scale = 2 * lanes(variant) * number_bytes(variant), splat(variant, 0.0), geometry[SCALE]
+    point = vector if reads_planes(variant) else geometry[SOURCE_VECTOR_BYTES]
+    bins, kept, y = row[MIRROR], radix(variant) // 2 + 1, target
+    for f in range(0, bins, radix(variant)):
+        given = max(0, min(kept, bins // 2 + 1 - f))
+        for k in range(given):
+            re, im = read_point(variant, source + (f + k) * point, 0)
+            write_point(variant, re, zero - im, y, scale)
+            y += vector
+        for k in range(given, kept):
+            re, im = read_point(variant, source + (bins - f - k) * point, 0)
+            write_point(variant, re, im, y, scale)
+            y += vector
+    write_point(variant, read_point(variant, source, 0)[0], zero, target, scale)

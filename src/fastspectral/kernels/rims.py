@@ -243,7 +243,10 @@ def store_scattered(
     """Lines of dense pairs anywhere."""
     factor = broadcast_point(variant, scale, number_bytes(variant))
     for j in range(count):
-        re, im = scaled(variant, load(variant, source), factor), scaled(variant, load(variant, source + distance), factor)
+        re, im = (
+            scaled(variant, load(variant, source), factor),
+            scaled(variant, load(variant, source + distance), factor),
+        )
         scatter_pairs(re, im, lines, j * step)
         source += 2 * lanes(variant) * number_bytes(variant)
 

@@ -1,4 +1,4 @@
-"""Roots of one, accurate to the last bit or so in float64."""
+"""Roots of one, correctly rounded or nearly so in float64."""
 
 from typing import Any
 
@@ -6,13 +6,15 @@ import numpy as np
 
 __all__ = ["roots_of_one"]
 
+PI = np.longdouble(np.pi) + np.longdouble(1.2246467991473532e-16)
 BLOCK = 1 << 16  # numerators at a time: the temporaries stay in the cache, and small beside the result
 
 
 def roots_of_one(numerators: Any, n: int) -> Any:
     """``exp(−2πi numerators / n)`` as complex128, for integers 0 ≤ numerators < n ≤ 2^58.
 
-    The angle is reduced to the first octant in exact integers, so that roots which mirror one another agree in every bit.
+    The angle is reduced to the first octant in exact integers, so that roots which mirror one another agree in every bit.  It is taken in extended
+    precision, where there is one: with rounded angles the transforms in float64 have up to a fifth more error (81 and 2187 points), a plan takes half the time.
     """
     turns = np.asarray(numerators, np.int64)
     out = np.empty(turns.shape, np.complex128)
@@ -22,9 +24,9 @@ def roots_of_one(numerators: Any, n: int) -> Any:
         octant = eighths // n
         rest = eighths - octant * n
         reduced = np.where(octant % 2 == 0, rest, n - rest)
-        angle = reduced * (2.0 * np.pi / (8 * n))
-        c = np.cos(angle)
-        s = np.where(reduced == n, c, np.sin(angle))  # equal at an eighth turn, whatever the rounding of the angle
+        angle = reduced * (PI / (4 * n))
+        c, s = np.cos(angle), np.sin(angle)
+        s = np.where(reduced == n, c, s)  # equal at an eighth turn, whatever the rounding of the angle
         c, s = np.where((octant % 4 == 1) | (octant % 4 == 2), (s, c), (c, s))
         block = flat_out[start : start + BLOCK]
         block.real = np.where((octant >= 2) & (octant < 6), -c, c)

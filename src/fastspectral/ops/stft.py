@@ -116,7 +116,6 @@ def stft(
     if w is None:
         run(plan, flat(source), target, workers)
     else:
-        plan = with_window(plan, w, x.dtype, size, pairs=not spec.is_complex and n % 2 == 0)
-        run(plan, flat(source), target, workers)
+        run(with_window(plan, w, x.dtype, size), flat(source), target, workers)
     narrow(target, y)
     return deliver(y, out)
