@@ -36,7 +36,7 @@ from fastspectral.recipes import (
 Kind = Literal["complex", "real", "onesided", "inverse_onesided"]
 FAR, BEYOND = 256 << 10, 16 << 20  # bytes of all lines that do not stay in the second-level cache, in any cache
 CRITICAL = 2048  # bytes between points whose multiples fall on few sets of a cache
-BLOCK_BYTES = 128 << 10
+BLOCK_BYTES = 512 << 10
 INTEGER, ROW = types.intp, types.CPointer(types.int64)
 
 

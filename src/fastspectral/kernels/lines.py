@@ -11,7 +11,7 @@ Arguments: source, target, 1-D arrays that start where the caller's data start; 
 from typing import Any
 
 from fastspectral._jit import njit, prange
-from fastspectral.kernels.lanes import call_address, copy_half_word, pointer
+from fastspectral.kernels.lanes import call_address, copy_half_word, pointer, prefetch
 from fastspectral.kernels.program import (
     ADDRESS,
     BLOCK,
@@ -62,6 +62,7 @@ from fastspectral.kernels.program import (
     WITHIN,
 )
 
+AHEAD = 4
 ALIGNMENT = 64  # a cache line and the widest register
 
 
@@ -141,6 +142,8 @@ def copy_rows(source: int, source_bytes: int, target: int, target_bytes: int, ro
     """Rows of `size` bytes, a multiple of 4."""
     for k in range(rows):
         x, y = source + k * source_bytes, target + k * target_bytes
+        for i in range(0, size, ALIGNMENT):
+            prefetch((x + AHEAD * source_bytes, y + AHEAD * target_bytes), i)
         words, y_words = pointer(x), pointer(y)
         for i in range(size // 8):
             y_words[i] = words[i]
