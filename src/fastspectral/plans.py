@@ -489,7 +489,7 @@ def line_transform(
     # A window is put into the first step; the factor of a plan for the user's own code into the last one.
     whole = windowed or scaled
     dense = dense and "fold" not in name  # whose lines stand side by side
-    group = choose_group(shape.length, lines, lanes_of(bits), registers(), bits // 8, dense, whole)
+    group = choose_group(shape.length, lines, lanes_of(bits), registers(), bits // 8, dense, whole, "zip" in name)
     blocks = not dense and in_blocks(shape, (source, target), bits, group)
     load, load_ragged, source_step, source_part = rim(shape.source, source, bits, group, blocks)
     store, store_ragged, target_step, target_part = rim(shape.target, target, bits, group, blocks)

@@ -53,6 +53,7 @@ WORK, STEP = 0.042, 0.7  # of one operation a point, and of the loads and stores
 CALL = 4.0  # of one step of a program, nanoseconds in all
 TRANSPOSE = 0.65  # of the first pass of a line, for every doubling of the lanes
 TWICE = 1.2  # of a first pass whose radix is more than the lanes
+UNZIP, UNZIP_LINE = 1.0, 100.0  # of the step to or from real points; and of a line of it, nanoseconds in all, with neighbouring points in the lanes
 TILE = 1.4  # of a way between the caller's lines and one line in each lane
 GATHER = 0.5  # the same for one number that is on its own
 TURN = 4.8  # of the middle between two sweeps
@@ -282,16 +283,26 @@ def recipe(n: int, group: Group, registers: int, number_bytes: int, whole: bool 
 
 
 def choose_group(
-    n: int, lines: int, lanes: int, registers: int, number_bytes: int, dense: bool, whole: bool = False
+    n: int,
+    lines: int,
+    lanes: int,
+    registers: int,
+    number_bytes: int,
+    dense: bool,
+    whole: bool = False,
+    unzips: bool = False,
 ) -> Group:
-    """Cheapest group for `lines` transforms of n points on registers of `lanes` numbers; dense: the points of a line are neighbours in memory."""
+    """Cheapest group for `lines` transforms of n points on registers of `lanes` numbers.
+
+    dense: the points of a line are neighbours in memory; whole: as in `recipe`; unzips: the points are pairs of real ones.
+    """
 
     def cost(group: Group) -> float:
         one = recipe(n, group, registers, number_bytes, whole).cost * n
         if group.line:
-            return lines * (one / group.lanes + CALL)
+            return lines * ((one + unzips * UNZIP * n) / group.lanes + unzips * UNZIP_LINE + CALL)
         rim = 2 * TILE if dense and group.lanes > 1 else 4 * GATHER * group.lanes
-        return -(-lines // group.lanes) * (one + rim * n + CALL)
+        return -(-lines // group.lanes) * (one + (rim + unzips * UNZIP) * n + CALL)
 
     candidates = [Group(False, lanes)]
     while dense and lanes > 1:
