@@ -60,8 +60,8 @@ TURN = 4.8  # of the middle between two sweeps
 PRODUCT = 1.0  # of a sweep that multiplies by a table
 PERMUTATIONS = 5.0  # of the two sweeps that move rows
 SUM, SUMS = 0.13, 6.0  # of one operation a point in the sums of a prime, and of the rest of that pass
-# Of every stream that a pass reads if they are all from the same sets of the cache, and as many as these have ways or more.
-CONFLICT, WAYS, SETS_BYTES = 0.1, 8, 4096
+# Of every stream that a pass reads beyond so many, if they are all from the same sets of the cache.
+CONFLICT, WAYS, SETS_BYTES = 0.15, 6, 4096
 # Of every pass whose two buffers, in bytes, are larger.
 AWAY = ((24 << 10, 0.4), (384 << 10, 0.6), (4 << 20, 1.8), (16 << 20, 5.0))
 LARGEST_DIRECT = 127  # prime whose sums are taken as they stand: their error grows with its square root
@@ -175,7 +175,7 @@ class Way(NamedTuple):
     size: int
 
     def of(self, radix: int) -> float:
-        return self.cost + (CONFLICT * radix if radix >= WAYS and self.size % (radix * SETS_BYTES) == 0 else 0.0)
+        return self.cost + (CONFLICT * (radix - WAYS) if radix > WAYS and self.size % (radix * SETS_BYTES) == 0 else 0.0)
 
 
 FREE = Way(0.0, 1)
