@@ -18,7 +18,7 @@ from numba import prange
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.ccallback import CFunc
 
-__all__ = ["compiled_address", "njit", "prange"]
+__all__ = ["compiled_address", "entry_of", "njit", "prange"]
 
 # nogil: kernels touch no Python object. error_model: a division by zero gives inf, as in NumPy, instead of a branch to an exception.
 # fastmath stays off: lanes.py allows fusing a product and a sum for each instruction by itself; re-association is never allowed.
@@ -104,3 +104,9 @@ def compiled_address(function: Callable[..., None], *types: Any) -> int:
     address = callback.address
     assert address is not None
     return address
+
+
+def entry_of(function: Any, *arguments: Any) -> Callable[..., Any]:
+    """The compiled function itself for arguments of these types: a call of it saves Numba's look at every argument, 0.35 us, and may bring no other types."""
+    entry: Callable[..., Any] = function.compile(tuple(numba.typeof(argument) for argument in arguments))
+    return entry

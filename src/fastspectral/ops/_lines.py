@@ -2,11 +2,13 @@
 
 import math
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from fastspectral._jit import entry_of
 from fastspectral._threads import resolve_workers
 from fastspectral.kernels.lines import transform_line_parallel, transform_lines, transform_lines_parallel
 from fastspectral.plans import Lines, LineTransform
@@ -91,7 +93,17 @@ def run(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any],
     scratch = _kept.scratch
     if scratch[0] < plan.scratch_words:
         scratch = more_scratch(plan.scratch_words)
-    return transform_lines(source, target.ravel(), plan.address, scratch[1])
+    y = target.ravel()
+    transform = _entries.get(y.itemsize) or _entry(y)
+    done: bool = transform(source, y, plan.address, scratch[1])
+    return done
+
+
+_entries: dict[int, Callable[..., Any]] = {}  # of `transform_lines`, by the bytes of a number
+
+
+def _entry(target: npt.NDArray[Any]) -> Callable[..., Any]:
+    return _entries.setdefault(target.itemsize, entry_of(transform_lines, target, target, 1, 1))
 
 
 def run_parallel(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any], threads: int) -> bool:
