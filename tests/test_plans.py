@@ -41,7 +41,7 @@ def test_a_line_starts_with_the_lanes_and_leaves_groups_for_them(lanes):
         if math.isfinite(cost):
             assert factors[0] % lanes == 0
             assert math.prod(factors) == n
-            assert n // lanes >= lanes
+            assert n // factors[0] >= lanes
         elif n % lanes == 0 and n >= lanes * lanes:
             # a prime too large for its sums, or nothing but large primes after the lanes: their pass cannot be the last one
             assert max(prime_factors(n)) > 127 or min(prime_factors(n // lanes)) > 13

@@ -51,12 +51,16 @@ def as_float(value: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
             array = np.asarray(value)
         except ValueError as error:
             raise ValueError(f"{name} must be an array or evenly nested sequences of floats: {error}") from None
-    dtype = array.dtype
+    checked_dtype(array.dtype, name)
+    if array.dtype.isnative and array.flags.aligned:
+        return array
+    return array.astype(array.dtype.newbyteorder("="))  # a copy, and NumPy's copies are aligned
+
+
+def checked_dtype(dtype: np.dtype[Any], name: str) -> None:
+    """Raise TypeError if `dtype` is not one of the four, in whatever byte order."""
     if not is_float(dtype):
         raise TypeError(f"{name} must be {_FLOATS}, got {dtype}; {_conversion(dtype, name)}")
-    if dtype.isnative and array.flags.aligned:
-        return array
-    return array.astype(dtype.newbyteorder("="))  # a copy, and NumPy's copies are aligned
 
 
 def _conversion(dtype: np.dtype[Any], name: str) -> str:

@@ -24,15 +24,15 @@ CALL = 4.0  # of one step of a program, nanoseconds in all
 TRANSPOSE = 0.65  # of the first pass of a line, for every doubling of the lanes
 TWICE = 1.2  # of a first pass whose radix is more than the lanes
 TILE = 1.4  # of a way between the caller's lines and one line in each lane
-NATURAL = 0.2  # the same where the lines are neighbours
 GATHER = 0.5  # the same for one number that is on its own
+TURN = 4.8  # of the middle between two sweeps
 PRODUCT = 1.0  # of a sweep that multiplies by a table
-PERMUTATION = 0.6  # of a sweep that moves rows
-SUMS = 0.1  # of one operation a point in the sums of a prime
+PERMUTATIONS = 5.0  # of the two sweeps that move rows
+SUM, SUMS = 0.13, 6.0  # of one operation a point in the sums of a prime, and of the rest of that pass
 # Of every stream that a pass reads if they are all from the same sets of the cache, and as many as these have ways or more.
 CONFLICT, WAYS, SETS_BYTES = 0.1, 8, 4096
 # Of every pass whose two buffers, in bytes, are larger.
-AWAY = ((24 << 10, 0.5), (384 << 10, 0.9), (4 << 20, 3.0), (16 << 20, 6.0))
+AWAY = ((24 << 10, 0.4), (384 << 10, 0.6), (4 << 20, 1.8), (16 << 20, 5.0))
 LARGEST_DIRECT = 127  # prime whose sums are taken as they stand: their error grows with its square root
 SHORTEST_CONVOLUTION = 100  # over fewer points its error does not average out and may pass 0.6 eps sqrt(log2 n)
 CONVOLUTION = 1.6  # what a convolution must save to be worth its error, which is half as large again
@@ -97,7 +97,7 @@ def sums_cost(prime: int) -> float:
     if prime > LARGEST_DIRECT:
         return math.inf
     half = (prime - 1) // 2
-    return SUMS * (6 * half * half + 20 * half) / prime + 3 * STEP
+    return SUM * (6 * half * half + 20 * half) / prime + SUMS
 
 
 def rader_cost(prime: int, registers: int) -> float:
@@ -107,7 +107,7 @@ def rader_cost(prime: int, registers: int) -> float:
     cost, inner = passes(prime - 1, registers, FREE)
     # A convolution within a convolution has 2 eps where others have 1.5, and Bluestein's is mostly faster (347, 503, 863, 1523 points: 0.63 to 0.93).
     nested = any(radix not in CODELETS and convolves(radix, registers) for radix in inner)
-    return math.inf if nested else 2 * cost + 2 * PRODUCT + PERMUTATION
+    return math.inf if nested else 2 * cost + 2 * PRODUCT + PERMUTATIONS
 
 
 def convolves(prime: int, registers: int) -> bool:
@@ -226,8 +226,8 @@ def sweeps_of(n: int, group: Group, registers: int, number_bytes: int) -> Recipe
         if n % first == 0:
             parts = [passes_of(m, Group(False, group.lanes), registers, number_bytes).cost for m in (first, n // first)]
             best = min(best, Recipe((), 0, first, sum(parts)), key=lambda how: how.cost)
-    memory = 2 * way_of(n, group, number_bytes).cost
-    return best._replace(cost=best.cost + memory + PRODUCT + TILE + 2 * NATURAL)
+    # Read and written twice, each time by way of a block.
+    return best._replace(cost=best.cost + 4 * way_of(n, group, number_bytes).cost + TURN)
 
 
 @lru_cache(maxsize=8192)

@@ -66,18 +66,19 @@ def test_ends(target, source, bits, width):
     weights, y, z, scale = x[::-1].copy(), np.zeros_like(x), np.zeros_like(x), np.array([2, 0.5], x.dtype)
     run(x, weights, y, z, scale)
     numbers_read = x * weights if "weighted" in source else x
-    parts = numbers_read.reshape(-1, 2).T if "pairs" in source else numbers_read.reshape(2, -1)
+    order = lanes.lane_order(bits, width)
+    parts = numbers_read.reshape(-1, 2).T if "pairs" in source else numbers_read.reshape(2, -1)[:, np.argsort(order)]
     if ("swapped" in source) != ("swapped" in target):
         parts = parts[::-1]
     parts = parts[:, ::-1] * (2.5 if "scaled" in target else 1)
-    want = parts.T.ravel() if "pairs" in target else parts.ravel()
+    want = parts.T.ravel() if "pairs" in target else parts[:, order].ravel()
     np.testing.assert_array_equal(y, want)
     np.testing.assert_array_equal(z, want)
 
 
 @pytest.mark.parametrize(("bits", "width"), [v for v in VARIANTS if v[1] > 1])
 def test_tiles_transpose(bits, width):
-    make = variant_of(bits, width)
+    make = variant_of(bits, width, 0, "pairs", "scaled")
     size = bits // 8
 
     @njit
@@ -85,16 +86,58 @@ def test_tiles_transpose(bits, width):
         variant = make()
         distance = width * size
         factor = lanes.broadcast_point(variant, scale.ctypes.data, size)
-        lanes.load_tile(variant, lanes.pointer(table[0].ctypes.data), 0, planes.ctypes.data, distance)
-        lanes.store_tile(variant, planes.ctypes.data, distance, factor, lanes.pointer(table[1].ctypes.data), 0)
+        x = lanes.addresses(variant, lanes.pointer(table[0].ctypes.data))
+        y = lanes.addresses(variant, lanes.pointer(table[1].ctypes.data))
+        lanes.load_tile(variant, x, 0, planes.ctypes.data, distance)
+        lanes.store_tile(variant, planes.ctypes.data, distance, factor, y, 0)
 
     x = numbers(width * width, bits).reshape(width, width)
     back = np.zeros_like(x)
     planes, scale = np.zeros((width // 2, 2, width), x.dtype), np.array([2, 0.5], x.dtype)
     table = np.array([[row.ctypes.data for row in array] for array in (x, back)], np.int64)
     run(table, planes, scale)
-    np.testing.assert_array_equal(planes.reshape(-1, width), x.T)
+    np.testing.assert_array_equal(planes.reshape(-1, width), x.T[:, lanes.lane_order(bits, width)])
     np.testing.assert_array_equal(back, 2.5 * x)
+
+
+@pytest.mark.parametrize(("bits", "width"), VARIANTS)
+def test_parts_come_apart_in_lane_order_and_together_again(bits, width):
+    make = variant_of(bits, width)
+
+    @njit
+    def run(x, parts, pairs, ordered, back):
+        variant = make()
+        re, im = lanes.load_parts(variant, x.ctypes.data)
+        lanes.store(re, parts[0].ctypes.data)
+        lanes.store(im, parts[1].ctypes.data)
+        lanes.store_parts(re, im, pairs.ctypes.data)
+        lanes.store(lanes.load_ordered(variant, x.ctypes.data), ordered.ctypes.data)
+        lanes.store_ordered(lanes.load_ordered(variant, x.ctypes.data), back.ctypes.data)
+
+    x = numbers(2 * width, bits)
+    parts, pairs, ordered, back = np.zeros((2, width), x.dtype), np.zeros_like(x), np.zeros(width, x.dtype), x[:width] * 0
+    run(x, parts, pairs, ordered, back)
+    order = list(lanes.lane_order(bits, width))
+    assert sorted(order) == list(range(width))
+    np.testing.assert_array_equal(parts, x.reshape(-1, 2).T[:, order])
+    np.testing.assert_array_equal(pairs, x)
+    np.testing.assert_array_equal(ordered, x[order])
+    np.testing.assert_array_equal(back, x[:width])
+
+
+@pytest.mark.parametrize(("bits", "width"), [v for v in VARIANTS if v[1] > 1])
+def test_a_tile_of_registers_turns(bits, width):
+    make = variant_of(bits, width)
+
+    @njit
+    def run(x, y):
+        lanes.turn_tile(make(), x.ctypes.data, y.ctypes.data)
+
+    x, order = numbers(2 * width * width, bits).reshape(width, 2, width), list(lanes.lane_order(bits, width))
+    y = np.zeros_like(x)
+    run(x, y)
+    np.testing.assert_array_equal(y[:, 0][:, np.argsort(order)], x[:, 0][:, np.argsort(order)].T)
+    assert not y[:, 1].any()
 
 
 @pytest.mark.parametrize(("bits", "width"), VARIANTS)
@@ -148,8 +191,7 @@ def test_first_butterfly_transposes(width, radix):
 
     @njit
     def run(x, y, twiddles):
-        step, apart = x.strides[0], twiddles.strides[1]
-        lanes.first_butterfly(make(), x.ctypes.data, step, y.ctypes.data, twiddles.ctypes.data, apart, 0)
+        lanes.first_butterfly(make(), x.ctypes.data, x.strides[0], y.ctypes.data, twiddles.ctypes.data, 0)
 
     rng = np.random.default_rng(4)
     x = (rng.standard_normal((radix, width)) + 1j * rng.standard_normal((radix, width))).astype(np.complex64)
@@ -157,8 +199,9 @@ def test_first_butterfly_transposes(width, radix):
     y = np.empty((radix * width // width, 2, width), np.float32)
     run(x, y, twiddles)
     exact = np.fft.fft(x.astype(complex), axis=0)
-    exact[1:] *= twiddles[:, 0] + 1j * twiddles[:, 1]
-    want = exact.T.ravel().reshape(-1, width)
+    order = list(lanes.lane_order(32, width))
+    exact[1:, order] *= twiddles[:, 0] + 1j * twiddles[:, 1]
+    want = exact.T.ravel().reshape(-1, width)[:, order]
     assert np.linalg.norm(y[:, 0] + 1j * y[:, 1] - want) <= 4 * 2.0**-23 * np.linalg.norm(want)
 
 

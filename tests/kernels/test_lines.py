@@ -56,7 +56,7 @@ def guarded(shape, dtype):
 
 def poison():
     """Fill this thread's scratch with NaN, float32 or float64."""
-    _lines.more_scratch(1 << 16)[...] = -1
+    _lines.more_scratch(1 << 16)[2][...] = -1
 
 
 def check(call, exact, n):
@@ -80,8 +80,8 @@ class Call:
 
 def test_poison_is_nan():
     poison()
-    assert np.isnan(_lines._kept.scratch.view(np.float32)).all()
-    assert np.isnan(_lines._kept.scratch.view(np.float64)).all()
+    assert np.isnan(_lines._kept.scratch[2].view(np.float32)).all()
+    assert np.isnan(_lines._kept.scratch[2].view(np.float64)).all()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -973,6 +973,18 @@ def pointer(typingctx: Any, address: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def copy_half_word(typingctx: Any, source: Any, target: Any) -> Any:
+    """Copy four bytes."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        places = [builder.inttoptr(a, I32.as_pointer()) for a in args]
+        builder.store(builder.load(places[0]), places[1])
+        return context.get_dummy_value()
+
+    return types.void(source, target), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def call_address(typingctx: Any, function: Any, arguments: Any) -> Any:
     """Call the C function at an address with a tuple of integers, floats and pointers; it returns nothing."""
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from fastspectral._jit import njit
 from fastspectral.kernels.lanes import call_address
-from fastspectral.kernels.lines import groups_of
-from fastspectral.kernels.program import EXECUTOR, INNER, RUN, SCALE, SOURCE_INNER_BYTES, TARGET_INNER_BYTES
+from fastspectral.kernels.program import EXECUTOR, INNER, LANES, RUN, SCALE, SOURCE_INNER_BYTES, TARGET_INNER_BYTES
 
 COMPLEX, INVERSE, ONESIDED, INVERSE_ONESIDED = 0, 1, 2, 3
 MANY = 4  # lines from which on the plan for many lines is used
@@ -40,7 +39,7 @@ def transform_rows(lines: Any, out: Any, scale: float, plan: Any, which: int) ->
     geometry[SCALE] = factor.ctypes.data
     scratch = np.empty(plan.scratch_words, np.int64)
     addresses = (lines.ctypes.data, out.ctypes.data, geometry.ctypes.data, scratch.ctypes.data)
-    call_address(geometry[EXECUTOR], (*addresses, 0, groups_of(geometry)))
+    call_address(geometry[EXECUTOR], (*addresses, 0, (lines.shape[0] + geometry[LANES] - 1) // geometry[LANES]))
     factor[0], scratch[0] = 0, 0  # uses behind the call, for Numba frees an array after the last use that it sees
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastspectral._threads import resolve_workers
-from fastspectral.kernels.lines import transform_lines, transform_lines_parallel
+from fastspectral.kernels.lines import transform_line_parallel, transform_lines, transform_lines_parallel
 from fastspectral.plans import Lines, LineTransform
 
 KEPT_WORDS = 1 << 18  # 2 MiB
@@ -59,17 +59,18 @@ def narrow(computed: npt.NDArray[Any], y: npt.NDArray[Any]) -> None:
 
 
 class _Kept(threading.local):
-    """Scratch of this thread: a new array for every call would cost a third of a short one's time, and page faults for a long one."""
+    """Scratch of this thread, its words and its address: a new array for every call would cost a third of a short one's time, and page faults for a long one."""
 
-    scratch = np.empty((1, 0), np.int64)
+    scratch: tuple[int, int, npt.NDArray[np.int64]] = (-1, 0, np.empty(0, np.int64))
 
 
 _kept = _Kept()
 
 
-def more_scratch(words: int) -> npt.NDArray[np.int64]:
+def more_scratch(words: int) -> tuple[int, int, npt.NDArray[np.int64]]:
     """Scratch for one worker on this thread, kept for the next call unless it is large."""
-    scratch = np.empty((1, words), np.int64)
+    array = np.empty(words, np.int64)
+    scratch = words, array.ctypes.data, array
     if words <= KEPT_WORDS:
         _kept.scratch = scratch
     return scratch
@@ -83,12 +84,21 @@ def flat(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def run(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any], workers: Any) -> bool:
-    """Transform all lines of `source` into the dense `target`.  Gives False, with nothing done, where two dense arrays overlap."""
+    """Transform all lines of the `flat` source into the dense `target`.  Gives False, with nothing done, where two dense arrays overlap."""
     threads = 1 if type(workers) is int and workers == 1 else resolve_workers(workers, plan.work, PARALLEL_THRESHOLD)
-    if threads == 1:
-        scratch = _kept.scratch
-        if scratch.size < plan.scratch_words:
-            scratch = more_scratch(plan.scratch_words)
-        return transform_lines(flat(source), target.ravel(), plan.geometry, scratch)
+    if threads > 1:
+        return run_parallel(plan, source, target.ravel(), threads)
+    scratch = _kept.scratch
+    if scratch[0] < plan.scratch_words:
+        scratch = more_scratch(plan.scratch_words)
+    return transform_lines(source, target.ravel(), plan.address, scratch[1])
+
+
+def run_parallel(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any], threads: int) -> bool:
+    """`run` on several threads."""
+    if plan.buffer_words:
+        buffers = np.empty((2, plan.buffer_words), np.int64)
+        scratch = np.empty((threads, plan.scratch_words - 2 * plan.buffer_words), np.int64)
+        return transform_line_parallel(source, target, plan.geometry, scratch, buffers)
     scratch = np.empty((threads, plan.scratch_words), np.int64)
-    return transform_lines_parallel(flat(source), target.ravel(), plan.geometry, scratch)
+    return transform_lines_parallel(source, target, plan.geometry, scratch)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastspectral._arrays import as_float, deliver, output
-from fastspectral.ops._lines import narrow, run, wide
+from fastspectral.ops._lines import flat, narrow, run, wide
 from fastspectral.ops._shapes import stft_spec
 from fastspectral.plans import Lines, line_transform, with_window
 
@@ -114,8 +114,9 @@ def stft(
         stored=bins if spec.is_complex and bins != n else 0,
     )
     if w is None:
-        run(plan, source, target, workers)
+        run(plan, flat(source), target, workers)
     else:
-        run(with_window(plan, w, x.dtype, size), source, target, workers)
+        plan = with_window(plan, w, x.dtype, size)
+        run(plan, flat(source), target, workers)
     narrow(target, y)
     return deliver(y, out)
