@@ -687,7 +687,8 @@ def with_window(plan: LineTransform, w: npt.NDArray[Any], dtype: np.dtype[Any], 
     points = int(plan.geometry[layout.FILL])
     factors = np.zeros(2 * points, dtype)
     with np.errstate(over="ignore"):
-        factors[: w.size if points < w.size else None] = np.repeat(w.astype(dtype, copy=False), 1 if points < w.size else 2)
+        numbers = np.repeat(w.astype(dtype, copy=False), 1 if points < w.size else 2)
+    factors[: numbers.size] = numbers
     steps, geometry = plan.programs[0].steps.copy(), plan.geometry.copy()
     table = aligned(factors.size, f"f{size}")
     if geometry[layout.POINT_LANES] > 1:
@@ -729,7 +730,9 @@ class FFTPlan(NamedTuple):
             group = Group(geometry[layout.POINT_LANES] > 1, int(geometry[layout.POINT_LANES]) if geometry[layout.POINT_LANES] > 1 else lanes)
             how = recipe_of(length, group, bits, whole=True)
             odd = odd_factors(length, registers(), "inverse" in name) if "real" in name else ()
-            text = f"convolution of {how.padded} points" if how.padded and not odd else " · ".join(map(str, odd or how.factors)) or "copy"
+            text = " · ".join(map(str, odd or how.factors)) or "copy"
+            if how.padded and not odd:
+                text = f"convolution of {how.padded} points"
             lines.append(f"{name}: {length} = {text}, " + (f"{lanes} lines at a time" if lanes > 1 else "line by line"))
         return f"FFTPlan of {self.n} points, float{bits}\n  " + "\n  ".join(lines)
 
