@@ -345,7 +345,10 @@ def possible_ends(name: str, how: Recipe, windowed: bool, group: Group) -> Ends:
 def program(
     name: str, n: int, bits: int, group: Group, ends: Ends, inverse: bool, scaled: bool, windowed: bool, whole: bool
 ) -> Program:
-    """Program of an algorithm; whole: without sweeps; if `windowed`, the window's address is to be put into its first step: WINDOW for one line, TABLE for several."""
+    """Program of an algorithm; whole: without sweeps.
+
+    If `windowed`, the window's address is to be put into its first step: WINDOW for one line, TABLE for several.
+    """
     shape, build = shape_of(name, n), ProgramBuilder(bits, group, ends, scaled)
     how = recipe_of(shape.length, group, bits, whole)
     half_roots = build.half_roots(n) if "zip" in name else 0
@@ -414,7 +417,7 @@ class LineTransform(NamedTuple):
     scale: npt.NDArray[Any]
 
 
-def in_blocks(shape: "Shape", sides: tuple[Lines, Lines], bits: int, group: Group) -> bool:
+def far_apart(shape: "Shape", sides: tuple[Lines, Lines], bits: int, group: Group) -> bool:
     """Whether lines side by side are worked on in blocks.
 
     Where their points fall on few sets of the cache (512 x 512: 0.8 of the time), or all are beyond the caches (30 x 128 x 1000: 0.7); else the copies cost up
@@ -494,7 +497,7 @@ def line_transform(
     whole = windowed or scaled
     dense = dense and "fold" not in name  # whose lines stand side by side
     group = choose_group(shape.length, lines, lanes_of(bits), registers(), bits // 8, dense, whole, "zip" in name)
-    blocks = not dense and in_blocks(shape, (source, target), bits, group)
+    blocks = not dense and far_apart(shape, (source, target), bits, group)
     load, load_ragged, source_step, source_part = rim(shape.source, source, bits, group, blocks)
     store, store_ragged, target_step, target_part = rim(shape.target, target, bits, group, blocks)
     run = source.inner if blocks or load != load_ragged or store != store_ragged else lines
@@ -615,7 +618,7 @@ def assembled(
         geometry[way + layout.PROGRAM], geometry[way + layout.STEPS] = steps.ctypes.data, len(steps)
     geometry[layout.OUTER : layout.LANES + 1] = source.lines.outer, source.lines.inner, run, width
     plane = group.lanes * bits // 8
-    for first, real, side in (
+    for first, parts, side in (
         (layout.SOURCE_OUTER_BYTES, layout.LOAD_REAL, source),
         (layout.TARGET_OUTER_BYTES, layout.STORE_REAL, target),
     ):
@@ -625,7 +628,7 @@ def assembled(
             step, part = step // side.lines.step_bytes * row, row if part == side.lines.step_bytes else part
         register = 2 * plane if group.line else step
         geometry[first : first + 5] = side.lines.outer_bytes, side.lines.inner_bytes, step, part, register
-        geometry[real : real + 2] = (plane, -plane) if side.exchanged else (0, plane)
+        geometry[parts : parts + 2] = (plane, -plane) if side.exchanged else (0, plane)
     geometry[layout.KEEP : layout.BUFFER_BYTES + 1] = *counts, buffer_bytes
     executor = executor_address(transform_groups)
     geometry[layout.EXECUTOR], geometry[layout.SCALE] = executor, scale.ctypes.data
@@ -687,13 +690,13 @@ def sweeps(
     reads = possible_ends("complex", recipe_of(first, group, bits), False, group).reads
     writes = possible_ends("complex", recipe_of(second, group, bits), False, group).writes
     down, up = Ends(reads, False), Ends(False, writes)
-    far = n * point > FAR
+    in_blocks = n * point > FAR
     unit = reciprocal(n if scaled else 1, bits)
     return (
         assembled(
             (program("complex", first, bits, group, down, swapped[0], False, False, True),) * 2,
             (down, down),
-            Side(columns, ("natural",) * 2, columns.step_bytes, bits // 8, swapped[0], far * first),
+            Side(columns, ("natural",) * 2, columns.step_bytes, bits // 8, swapped[0], in_blocks * first),
             Side(middle, ("turned",) * 2, near.size * bits // 8, 0, False),
             bits=bits,
             group=group,
@@ -708,7 +711,7 @@ def sweeps(
             (program("complex", second, bits, group, up, swapped[1], scaled, False, True),) * 2,
             (up, up),
             Side(middle_rows, ("turned",) * 2, first * block, 0, False),
-            Side(rows, ("natural",) * 2, rows.step_bytes, bits // 8, swapped[1], far * second),
+            Side(rows, ("natural",) * 2, rows.step_bytes, bits // 8, swapped[1], in_blocks * second),
             bits=bits,
             group=group,
             run=first,
@@ -730,9 +733,8 @@ def with_window(plan: LineTransform, w: npt.NDArray[Any], dtype: np.dtype[Any], 
     points = int(plan.geometry[layout.FILL])
     factors = np.zeros(2 * points, dtype)
     with np.errstate(over="ignore"):
-        factors[: w.size if points < w.size else None] = np.repeat(
-            w.astype(dtype, copy=False), 1 if points < w.size else 2
-        )
+        numbers = np.repeat(w.astype(dtype, copy=False), 1 if points < w.size else 2)
+    factors[: numbers.size] = numbers
     steps, geometry = plan.programs[0].steps.copy(), plan.geometry.copy()
     table = aligned(factors.size, f"f{size}")
     if geometry[layout.POINT_LANES] > 1:
@@ -781,11 +783,9 @@ class FFTPlan(NamedTuple):
             )
             how = recipe_of(length, group, bits, whole=True)
             odd = odd_factors(length, registers(), "inverse" in name) if "real" in name else ()
-            text = (
-                f"convolution of {how.padded} points"
-                if how.padded and not odd
-                else " · ".join(map(str, odd or how.factors)) or "copy"
-            )
+            text = " · ".join(map(str, odd or how.factors)) or "copy"
+            if how.padded and not odd:
+                text = f"convolution of {how.padded} points"
             lines.append(f"{name}: {length} = {text}, " + (f"{lanes} lines at a time" if lanes > 1 else "line by line"))
         return f"FFTPlan of {self.n} points, float{bits}\n  " + "\n  ".join(lines)
 

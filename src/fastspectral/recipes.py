@@ -53,7 +53,10 @@ WORK, STEP = 0.042, 0.7  # of one operation a point, and of the loads and stores
 CALL = 4.0  # of one step of a program, nanoseconds in all
 TRANSPOSE = 0.65  # of the first pass of a line, for every doubling of the lanes
 TWICE = 1.2  # of a first pass whose radix is more than the lanes
-UNZIP, UNZIP_LINE = 1.0, 100.0  # of the step to or from real points; and of a line of it, nanoseconds in all, with neighbouring points in the lanes
+UNZIP, UNZIP_LINE = (
+    1.0,
+    100.0,
+)  # of the step to or from real points; and of a line of it, nanoseconds in all, with neighbouring points in the lanes
 TILE = 1.4  # of a way between the caller's lines and one line in each lane
 GATHER = 0.5  # the same for one number that is on its own
 TURN = 4.8  # of the middle between two sweeps
@@ -175,7 +178,9 @@ class Way(NamedTuple):
     size: int
 
     def of(self, radix: int) -> float:
-        return self.cost + (CONFLICT * (radix - WAYS) if radix > WAYS and self.size % (radix * SETS_BYTES) == 0 else 0.0)
+        return self.cost + (
+            CONFLICT * (radix - WAYS) if radix > WAYS and self.size % (radix * SETS_BYTES) == 0 else 0.0
+        )
 
 
 FREE = Way(0.0, 1)

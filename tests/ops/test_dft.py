@@ -191,14 +191,22 @@ def test_special_bins_are_exactly_real(dtype, rng):
 
 
 def test_irfft_ignores_imaginary_parts_of_special_bins(rng):
-    x = signal(rng, (3, 9, 2), np.float64)
-    changed = x.copy()
-    changed[:, 0, 1], changed[:, 8, 1] = 100, -100
-    for n in (16, 17):
+    for n in (7, 15, 16, 17, 63, 100, 303):
+        x = signal(rng, (3, n // 2 + 1, 2), np.float64)
+        changed = x.copy()
+        changed[:, 0, 1] = [100, 1e30, np.nan]
+        if n % 2 == 0:
+            changed[:, -1, 1] = [-100, np.inf, np.nan]
         options = {"dft_length": n, "inverse": True, "onesided": True}
-        if n == 17:
-            changed[:, 8, 1] = x[:, 8, 1]
         np.testing.assert_array_equal(dft(changed, **options), dft(x, **options))
+
+
+def test_special_bins_of_real_lines_are_real(rng):
+    for n in (7, 15, 16, 17, 63, 100, 303):
+        x = signal(rng, (9, n, 1), np.float32)
+        for y in (dft(x), dft(x, onesided=True), dft(x, inverse=True)):
+            assert not y[:, 0, 1].any()
+            assert n % 2 or not y[:, n // 2, 1].any()
 
 
 def test_out_takes_the_result(rng):

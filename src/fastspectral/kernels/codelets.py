@@ -154,7 +154,7 @@ def rezip(x: Split, mirrored: Split, half_root: Split) -> tuple[Split, ...]:
 
 
 REAL_CODELETS: dict[str, Callable[[Split, Split, Split], tuple[Split, ...]]] = {"unzip": unzip, "rezip": rezip}
-CODELETS: dict[int, Codelet] = {2: dft2, 4: dft4} | dict.fromkeys((3, 5, 7, 11, 13), dft_prime)
+CODELETS: dict[int, Codelet] = {2: dft2, 4: dft4, **dict.fromkeys((3, 5, 7, 11, 13), dft_prime)}
 # The order of the two parts is the faster one of both (up to a fifth).
 for _rows, _columns in ((3, 2), (2, 4), (3, 3), (5, 2), (4, 3), (5, 3), (4, 4)):
     CODELETS[_rows * _columns] = compose(CODELETS[_rows], _rows, CODELETS[_columns], _columns)

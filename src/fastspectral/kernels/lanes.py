@@ -567,7 +567,7 @@ def gather_pairs(typingctx: Any, variant: Any, table: Any, offset: Any) -> Any:
         while len(rows) > 2:
             n = rows[0].type.count
             rows = [shuffled(builder, rows[i], rows[i + 1], list(range(2 * n))) for i in range(0, len(rows), 2)]
-        return context.make_tuple(builder, sig.return_type, emit_part(builder, *rows, variant.bits))
+        return context.make_tuple(builder, sig.return_type, emit_part(builder, rows[0], rows[1], variant.bits))
 
     return _pair(variant)(variant, table, offset), emit
 
@@ -701,7 +701,7 @@ def emit_read(builder: Any, variant: Variant, address: Any, window: Any, reverse
             for k, part in enumerate(parts)
         ]
     if "pairs" in variant.source:
-        parts = list(emit_part(builder, *parts, variant.bits))
+        parts = list(emit_part(builder, parts[0], parts[1], variant.bits))
     if reverse:
         parts = [emit_reverse(builder, part) for part in parts]
     if "swapped" in variant.source:
@@ -723,7 +723,7 @@ def emit_write(builder: Any, variant: Variant, z: Split, address: Any, scale: An
         )
         parts = [(Lane(builder, part) * high + Lane(builder, part) * low).value for part in parts]
     if "pairs" in variant.target:
-        parts = list(emit_join(builder, *parts, variant.bits))
+        parts = list(emit_join(builder, parts[0], parts[1], variant.bits))
     for k, part in enumerate(parts):
         emit_store(builder, part, moved(builder, address, k * variant.lanes * variant.bytes))
 

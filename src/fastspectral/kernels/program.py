@@ -39,8 +39,9 @@ POINT_LANES = 32  # neighbouring points in a register, 1 where lines stand side 
 OVERLAP = 33
 BOTH_SIDES, SOURCE_SIDE = 1, 2
 UNITS = 34  # of work, for the executor: groups, or blocks
-# A block (see `transform_blocks`): so many groups of RUN lines that are part of FAR_RUN ones, the executor of the groups, whether these are numbered through,
-# the bytes of the block's memory, and where in it results are put; and for either side the points of a line that are copied, 0 if none, how far apart they are outside and in the block.
+# A block (see `transform_blocks`): so many groups of RUN lines that are part of FAR_RUN ones, the executor of the groups, whether these are numbered
+# through, the bytes of the block's memory and where in it results are put; and for either side the points of a line that are copied, 0 if none, how far
+# apart they are outside and in the block.
 BLOCK, FAR_RUN, WITHIN, NUMBERED, BLOCK_BYTES, BLOCK_RESULTS = 35, 36, 37, 38, 39, 40
 SOURCE_ROWS, SOURCE_FAR_BYTES, SOURCE_ROW_BYTES = 41, 42, 43
 TARGET_ROWS, TARGET_FAR_BYTES, TARGET_ROW_BYTES = 44, 45, 46

@@ -61,7 +61,10 @@ def narrow(computed: npt.NDArray[Any], y: npt.NDArray[Any]) -> None:
 
 
 class _Kept(threading.local):
-    """Scratch of this thread, its words and its address: a new array for every call would cost a third of a short one's time, and page faults for a long one."""
+    """Scratch of this thread, its words and its address.
+
+    A new array for every call would cost a third of a short one's time, and page faults for a long one.
+    """
 
     scratch: tuple[int, int, npt.NDArray[np.int64]] = (-1, 0, np.empty(0, np.int64))
 
