@@ -6,7 +6,6 @@ The disk cache is keyed by the package's sources. Numba itself only looks at the
 running from the cache of the pass that uses it. A cache that cannot be read or written is a miss and nothing else.
 """
 
-import contextlib
 import functools
 import hashlib
 from collections.abc import Callable
@@ -35,20 +34,44 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
+class KeyedCacheFiles(IndexDataCacheFile):  # type: ignore[misc]
+    """The cache files of one function, each named by what it holds.
+
+    Numba numbers them and keeps an index.  Of two processes that save at a time both may take one number, and the index of the one then stands beside the
+    machine code of the other, which runs as if it were the function asked for; or one index forgets what the other had.  Without an index neither can be.
+    """
+
+    def load(self, key: Any) -> Any:
+        """Give what was saved under the key, or None."""
+        try:
+            return self._load_data(self._data_name(key))
+        except FileNotFoundError:
+            return None
+
+    def save(self, key: Any, data: Any) -> None:
+        """Save the data of the key."""
+        self._save_data(self._data_name(key), data)
+
+    def flush(self) -> None:
+        """Nothing: a file that cannot be read is replaced when its function has been compiled."""
+
+    def _data_name(self, key: Any) -> str:
+        content = repr((self._version, self._source_stamp, key))
+        return f"{self._index_name.removesuffix('nbi')}{hashlib.sha256(content.encode()).hexdigest()[:24]}.nbc"
+
+
 class SourceKeyedCache(FunctionCache):  # type: ignore[misc]
     """Numba's cache of one function's machine code, stamped with the digest of the whole package, for which every failure is a miss."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, source_digest())
+        self._cache_file = KeyedCacheFiles(self._cache_path, self._impl.filename_base, source_digest())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled result for the signature, or None."""
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # a truncated, emptied or foreign file fails in any way that unpickling can
-            with contextlib.suppress(OSError):
-                self.flush()  # else saving, which reads the index first, would fail in the same way
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:

@@ -838,6 +838,7 @@ class VolatileLoad(ir.instructions.LoadInstr):  # type: ignore[misc]
 
 
 def insert_volatile(builder: Any, instruction: Any) -> Any:
+    """Put one of the two into the code."""
     instruction.align = None  # that of the type
     builder._insert(instruction)
     return instruction
