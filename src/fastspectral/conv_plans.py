@@ -284,7 +284,8 @@ def block_plan(
     outer = list(product(*[phase_groups(axis, shift) for axis, shift in zip(axes[:-1], choice.shifts, strict=False)]))
     inner = phase_groups(axes[-1], choice.shifts[-1])
 
-    terms = channels * len(offsets_of(inner)) * max(prod(len(group.offsets) for group in member) for member in outer)
+    offsets = len(offsets_of(inner)) * max(prod(len(group.offsets) for group in member) for member in outer)
+    terms = channels * offsets
     groups_together = min(groups, max(1, CHANNELS_TOGETHER // max(1, channels)))
     fitting = min(PANEL_BYTES // (size * max(1, terms) * groups_together), BLOCK_POSITIONS)
     blocks = -(-positions // max(width, fitting))
@@ -299,6 +300,7 @@ def block_plan(
         for member in outer
     )
     geometry, stride, inner_count = table.geometry(header), axes[-1].stride, int(rows[-1, layout.COUNT])
+    most_lines = min(block, (block + inner_count - 2) // inner_count + 1)
     base, tile = Variant(bits, lanes), Tile(bits, lanes, choice.rows, choice.vectors)
     for column, value in (
         (layout.EXECUTOR, compiled_address(layout.transpose_blocks, base, *[INTEGER] * 9)),
@@ -320,7 +322,9 @@ def block_plan(
         (layout.SUMS_PITCH, pitch),
         (layout.PANEL_BYTES, terms * groups_together * pitch),
         (layout.SUMS_BYTES, (batch_rows + choice.rows * stride) * pitch),  # a tile that is not full writes its rows too
-        (layout.MOST_LINES, min(block, (block + inner_count - 2) // inner_count + 1)),
+        (layout.MOST_LINES, most_lines),
+        # of a line the beginning, the end and what lies between, of a row the end, and how far they read
+        (layout.MOST_COPIES, offsets * (min(block, block // lanes + 3 * most_lines) + width // lanes + 1) + 1),
         (layout.MOST_OUTER, max(prod(len(group.phases) for group in member) for member in outer)),
     ):
         geometry[column] = value

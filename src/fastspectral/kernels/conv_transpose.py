@@ -30,6 +30,7 @@ from fastspectral.kernels.lanes import lanes as lanes_of_register
 from fastspectral.kernels.tiles import (
     add_products,
     phases_stored,
+    prefetch_line,
     store_phases,
     store_rows,
     tile_columns,
@@ -44,8 +45,8 @@ AXES, IMAGES, GROUPS, CHANNELS, OUT_CHANNELS, PLANE, OUT_PLANE, TAPS = 4, 5, 6, 
 POSITIONS, BLOCK, BLOCKS, GROUPS_TOGETHER, PACKED = 12, 13, 14, 15, 16
 CLASSES, FIRST_CLASS, TILES, FIRST_TILE, TILE_HEIGHT, TILE_WIDTH = 17, 18, 19, 20, 21, 22
 # Bytes from row to row of the panel and of the sums, and what a worker's scratch consists of.
-PANEL_PITCH, SUMS_PITCH, PANEL_BYTES, SUMS_BYTES, MOST_LINES, MOST_OUTER = 23, 24, 25, 26, 27, 28
-HEADER = 29
+PANEL_PITCH, SUMS_PITCH, PANEL_BYTES, SUMS_BYTES, MOST_LINES, MOST_OUTER, MOST_COPIES = 23, 24, 25, 26, 27, 28, 29
+HEADER = 30
 # An axis: sizes, and the distance of its neighbours in a plane of x and of y.  COUNT: how many j there are.
 SIZE, STRIDE, SHIFT, OUT_SIZE, COUNT, PITCH, OUT_PITCH, KERNEL, DILATION, BEGIN = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 AXIS_COLUMNS = 10
@@ -72,17 +73,20 @@ TILE_COLUMNS = 7
 # phase 0 of its first position is in the output, the positions low … high − 1 whose phases all are, then j along every
 # axis.
 LINE_START, LINE_LENGTH, LINE_IMAGE, LINE_OUTPUT, LINE_LOW, LINE_HIGH, LINE_J = 0, 1, 2, 3, 4, 5, 6
-# What a line reads at one offset: positions low … high − 1, and where in x position 0 would be.
-READ_LOW, READ_HIGH, READ_SOURCE = 0, 1, 2
-READ_COLUMNS = 3
+# A register that is copied: where to in the panel, and where from in x.
+COPY_TARGET, COPY_SOURCE = 0, 1
+COPY_COLUMNS = 2
+ZEROS = -1  # in place of where in x, for zeros
 OUTSIDE = -1  # in place of the output line of a line, where there is none
 ALIGNMENT = 64
 
 
 def scratch_words(geometry: Any) -> int:
     """Give the scratch of one worker, in words of 8 bytes."""
-    columns = LINE_J + int(geometry[AXES]) + READ_COLUMNS + int(geometry[MOST_OUTER])
-    return (int(geometry[PANEL_BYTES] + geometry[SUMS_BYTES]) + ALIGNMENT) // 8 + int(geometry[MOST_LINES]) * columns
+    tables = (
+        geometry[MOST_LINES] * (LINE_J + geometry[AXES] + geometry[MOST_OUTER]) + geometry[MOST_COPIES] * COPY_COLUMNS
+    )
+    return int(geometry[PANEL_BYTES] + geometry[SUMS_BYTES] + ALIGNMENT) // 8 + int(tables)
 
 
 # ------------------------------------------------------------------------------------------------------------- weights
@@ -161,81 +165,91 @@ def find_lines(geometry: Any, first: int, count: int, lines: Any) -> int:
 
 
 @njit
-def find_reads(geometry: Any, lines: Any, line_count: int, offsets: int, group: int, reads: Any) -> None:
-    """Find what the lines read of x, in the first channel of a group, at one list of offsets."""
-    axes = geometry[AXES]
+def find_copies(
+    geometry: Any, here: int, size: int, vector: int, end: int, lines: Any, line_count: int, group: int, copies: Any
+) -> int:
+    """Find the registers that fill the rows of a channel up to position `end`, at all offsets of a class; return how many.
+
+    They are to be stored in their order, each over what the one before wrote too far.  Lines that are neighbours in x as
+    well are copied as one.  vector: numbers in a register; copies: in bytes, for the first channel of a group; behind the
+    last one, how far they read.
+    """
+    axes, step = geometry[AXES], vector * size
     last = HEADER + (axes - 1) * AXIS_COLUMNS
-    for number in range(line_count):
-        line, read = number * (LINE_J + axes), number * READ_COLUMNS
-        source = (lines[line + LINE_IMAGE] * geometry[GROUPS] + group) * geometry[CHANNELS] * geometry[PLANE]
-        inside = True
-        for axis in range(axes - 1):
-            row = HEADER + axis * AXIS_COLUMNS
-            i = lines[line + LINE_J + axis] + geometry[offsets + axis]
-            inside = inside and 0 <= i < geometry[row + SIZE]
-            source += i * geometry[row + PITCH]
-        i, length = lines[line + LINE_J + axes - 1] + geometry[offsets + axes - 1], lines[line + LINE_LENGTH]
-        low = min(max(-i, 0), length)
-        reads[read + READ_LOW] = low if inside else length
-        reads[read + READ_HIGH] = max(min(geometry[last + SIZE] - i, length), low) if inside else length
-        reads[read + READ_SOURCE] = source + i
+    found, reach = 0, 0
+    for k in range(geometry[here + OFFSETS]):
+        offsets, row = geometry[here + OFFSET_LIST] + k * axes, k * geometry[CHANNELS] * geometry[PANEL_PITCH]
+        at, follows = row, ZEROS  # the next byte to write, and what x has behind the line before
+        for number in range(line_count):
+            line = number * (LINE_J + axes)
+            source = (lines[line + LINE_IMAGE] * geometry[GROUPS] + group) * geometry[CHANNELS] * geometry[PLANE]
+            inside = True
+            for axis in range(axes - 1):
+                column = HEADER + axis * AXIS_COLUMNS
+                i = lines[line + LINE_J + axis] + geometry[offsets + axis]
+                inside = inside and 0 <= i < geometry[column + SIZE]
+                source += i * geometry[column + PITCH]
+            i, length = lines[line + LINE_J + axes - 1] + geometry[offsets + axes - 1], lines[line + LINE_LENGTH]
+            low = min(max(-i, 0), length) if inside else length
+            high = max(min(geometry[last + SIZE] - i, length), low)
+            start = row + lines[line + LINE_START] * size
+            begin, stop, line_end = start + low * size, start + high * size, start + length * size
+            ahead = (source + i) * size - start  # from a place in the panel to that in x
+            if low or start + ahead != follows:
+                at = start
+                while at < begin:
+                    copies[found + COPY_TARGET], copies[found + COPY_SOURCE] = at, ZEROS
+                    at, found = at + step, found + COPY_COLUMNS
+                at = begin
+            while at < stop:
+                copies[found + COPY_TARGET], copies[found + COPY_SOURCE] = at, at + ahead
+                at, found, reach = at + step, found + COPY_COLUMNS, max(reach, at + ahead + step)
+            follows = stop + ahead if high == length else ZEROS
+            if high < length:
+                at = stop
+                while at < line_end:
+                    copies[found + COPY_TARGET], copies[found + COPY_SOURCE] = at, ZEROS
+                    at, found = at + step, found + COPY_COLUMNS
+        at = (
+            row
+            + (
+                lines[(line_count - 1) * (LINE_J + axes) + LINE_START]
+                + lines[(line_count - 1) * (LINE_J + axes) + LINE_LENGTH]
+            )
+            * size
+        )
+        while at < row + end * size:
+            copies[found + COPY_TARGET], copies[found + COPY_SOURCE] = at, ZEROS
+            at, found = at + step, found + COPY_COLUMNS
+    copies[found + COPY_SOURCE] = reach
+    return found
 
 
 @njit
-def fill_panel(
-    variant: Any,
-    x: int,
-    geometry: Any,
-    here: int,
-    group: int,
-    groups: int,
-    end: int,
-    lines: Any,
-    line_count: int,
-    reads: Any,
-    panel: int,
-) -> None:
-    """Copy to the panel what a class needs of x for some groups: by group, offset and channel; zeros up to position `end`.
+def fill_panel(variant: Any, x: int, geometry: Any, here: int, groups: int, copies: Any, end: int, panel: int) -> None:
+    """Copy to the panel what a class needs of x for some groups: by group, offset and channel.
 
-    Lines are written in their order by whole registers, each over what the one before wrote too far.
+    A channel is copied for all offsets while it is in the first-level cache.  end: of the copies.
     """
-    size, vector, single, zero = (
-        number_bytes(variant),
-        lanes_of_register(variant),
-        one_lane(variant),
-        splat(variant, 0.0),
-    )
-    axes, channels, offsets = geometry[AXES], geometry[CHANNELS], geometry[here + OFFSETS]
-    pitch, step = geometry[PANEL_PITCH], vector * size
-    memory = x + geometry[IMAGES] * geometry[GROUPS] * channels * geometry[PLANE] * size
-    for k in range(offsets):
-        find_reads(geometry, lines, line_count, geometry[here + OFFSET_LIST] + k * axes, group, reads)
-        for c in range(groups * channels):
-            plane = x + c * geometry[PLANE] * size
-            row = panel + ((c // channels * offsets + k) * channels + c % channels) * pitch
-            target = row
-            for number in range(line_count):
-                read = number * READ_COLUMNS
-                line = row + lines[number * (LINE_J + axes) + LINE_START] * size
-                begin, stop = line + reads[read + READ_LOW] * size, line + reads[read + READ_HIGH] * size
-                ahead = plane + reads[read + READ_SOURCE] * size - line  # from a place in the panel to that in x
-                while target < begin:
+    size, step, zero = number_bytes(variant), lanes_of_register(variant) * number_bytes(variant), splat(variant, 0.0)
+    channels, offsets, single = geometry[CHANNELS], geometry[here + OFFSETS], one_lane(variant)
+    next_plane = geometry[PLANE] * size
+    memory = x + geometry[IMAGES] * geometry[GROUPS] * channels * next_plane
+    for g in range(groups):
+        for c in range(channels):
+            plane = x + (g * channels + c) * geometry[PLANE] * size
+            row = panel + (g * offsets * channels + c) * geometry[PANEL_PITCH]
+            inside = plane + copies[end + COPY_SOURCE] <= memory  # everywhere but in the last channel of x
+            for copy in range(0, end, COPY_COLUMNS):
+                target, source = row + copies[copy + COPY_TARGET], copies[copy + COPY_SOURCE]
+                if source == ZEROS:
                     store(zero, target)
-                    target += step
-                target = begin
-                while target + step <= stop:
-                    store(load(variant, target + ahead), target)
-                    target += step
-                if target < stop:
-                    if target + ahead + step <= memory:
-                        store(load(variant, target + ahead), target)
-                    else:
-                        for place in range(target, stop, size):
-                            store(load(single, place + ahead), place)
-                target = stop
-            while target < row + end * size:
-                store(zero, target)
-                target += step
+                elif inside or plane + source + step <= memory:
+                    prefetch_line(plane + source + next_plane)
+                    store(load(variant, plane + source), target)
+                else:
+                    for place in range(0, memory - plane - source, size):
+                        store(load(single, plane + source + place), target + place)
 
 
 # ---------------------------------------------------------------------------------------------------------------- sums
@@ -376,13 +390,13 @@ def transpose_blocks(
 
     x, w, b, y, table: addresses, w of packed weights, b 0 for none; scratch: address, of one worker.
     """
-    size, geometry = number_bytes(variant), pointer(table)
+    size, vector, geometry = number_bytes(variant), lanes_of_register(variant), pointer(table)
     width, axes, block, together = geometry[TILE_WIDTH], geometry[AXES], geometry[BLOCK], geometry[GROUPS_TOGETHER]
     panel = (scratch + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
     sums = panel + geometry[PANEL_BYTES]
     tables = sums + geometry[SUMS_BYTES]
-    reads = tables + 8 * geometry[MOST_LINES] * (LINE_J + axes)
-    targets = reads + 8 * geometry[MOST_LINES] * READ_COLUMNS
+    targets = tables + 8 * geometry[MOST_LINES] * (LINE_J + axes)
+    copies = targets + 8 * geometry[MOST_LINES] * geometry[MOST_OUTER]
     lines = pointer(tables)
     for item in range(begin, end):
         part, rest = item % parts, item // parts
@@ -396,9 +410,10 @@ def transpose_blocks(
             first, last = batches * part // parts, batches * (part + 1) // parts
             if first == last:
                 continue
-            fill_panel(
-                variant, x, geometry, here, group, groups, columns * width, lines, line_count, pointer(reads), panel
+            found = find_copies(
+                geometry, here, size, vector, columns * width, lines, line_count, group, pointer(copies)
             )
+            fill_panel(variant, x, geometry, here, groups, pointer(copies), found, panel)
             find_targets(geometry, here, lines, line_count, pointer(targets))
             terms = geometry[CHANNELS] * geometry[here + OFFSETS]
             for g in range(groups):

@@ -13,6 +13,7 @@ from numba.core.datamodel import models
 from numba.extending import intrinsic, register_model
 
 from fastspectral.kernels.lanes import (
+    I32,
     Lane,
     Variant,
     constant,
@@ -97,6 +98,21 @@ def store_rows(typingctx: Any, tile: Any, sums: Any, address: Any, step: Any) ->
         return context.get_dummy_value()
 
     return types.void(tile, sums, address, step), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def prefetch_line(typingctx: Any, address: Any) -> Any:
+    """Ask for the cache line at an address, which need not exist."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        byte = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte, I32, I32, I32])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        flags = [ir.Constant(I32, flag) for flag in (0, 3, 1)]  # for reading, to all caches, data
+        builder.call(function, [builder.inttoptr(args[0], byte), *flags])
+        return context.get_dummy_value()
+
+    return types.void(address), emit
 
 
 class Phases(Variant):
