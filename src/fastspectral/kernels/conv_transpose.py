@@ -29,6 +29,7 @@ from fastspectral.kernels.lanes import broadcast, call_address, load, number_byt
 from fastspectral.kernels.lanes import lanes as lanes_of_register
 from fastspectral.kernels.tiles import (
     add_products,
+    half,
     phases_stored,
     prefetch_line,
     store_phases,
@@ -314,17 +315,24 @@ def store_ends(
 
 
 @njit
-def store_positions(variant: Any, bias: Any, sums: int, pitch: int, target: int, stride: int) -> None:
-    """Store the phases of as many positions as a register has lanes.  target: that of the first position and phase."""
-    size, vector = number_bytes(variant), lanes_of_register(variant)
-    if phases_stored(variant) < vector:
-        store_phases(variant, sums, pitch, bias, target, stride * size)
-    else:
-        for p in range(0, stride - vector + 1, vector):
-            store_phases(variant, sums + p * pitch, pitch, bias, target + p * size, stride * size)
-        if stride % vector:  # the last phases, some of them once more
-            p = stride - vector
-            store_phases(variant, sums + p * pitch, pitch, bias, target + p * size, stride * size)
+def store_positions(
+    variant: Any, bias: Any, sums: int, pitch: int, target: int, stride: int, begin: int, end: int
+) -> int:
+    """Store all phases of positions begin … end − 1, if they fill a register; return the first that is not stored.
+
+    target: that of position and phase 0.
+    """
+    size, vector, count, k = number_bytes(variant), lanes_of_register(variant), phases_stored(variant), begin
+    step = stride * size
+    while k < end and end - begin >= vector:
+        k = min(k, end - vector)  # the last positions, some of them once more
+        p = 0
+        while p < stride:
+            p = min(p, stride - count)  # the last phases, some of them once more
+            store_phases(variant, sums + p * pitch + k * size, pitch, bias, target + k * step + p * size, step)
+            p += count
+        k += vector
+    return min(k, end)
 
 
 def store_batch(
@@ -344,15 +352,16 @@ def store_batch(
 
     b, y: addresses of a group's first channel, b 0 for none; the other tables: addresses.
     """
-    size, vector, single = number_bytes(variant), lanes_of_register(variant), one_lane(variant)
+    size, single, narrow = number_bytes(variant), one_lane(variant), half(variant)
     geometry, lines, targets = pointer(table), pointer(line_table), pointer(target_table)
     pitch = geometry[SUMS_PITCH]
     axes, phases = geometry[AXES], geometry[here + PHASES]
     stride = geometry[HEADER + (axes - 1) * AXIS_COLUMNS + STRIDE]
     for number in range(unit, end):
         m, p = number // phases, number % phases
-        bias = broadcast(variant, b + m * size) if b else splat(variant, 0.0)
-        one_bias = load(single, b + m * size) if b else splat(single, 0.0)
+        bias = load(single, b + m * size) if b else splat(single, 0.0)
+        biases = broadcast(variant, b + m * size) if b else splat(variant, 0.0)
+        half_biases = broadcast(narrow, b + m * size) if b else splat(narrow, 0.0)
         plane, rows = y + m * geometry[OUT_PLANE] * size, sums + (number - unit) * stride * pitch
         for index in range(line_count):
             if targets[p * geometry[MOST_LINES] + index] == OUTSIDE:
@@ -364,18 +373,12 @@ def store_batch(
             )
             low, high, length = lines[line + LINE_LOW], lines[line + LINE_HIGH], lines[line + LINE_LENGTH]
             first = target + lines[line + LINE_OUTPUT] * size
-            k = low
-            while k + vector <= high:
-                store_positions(variant, bias, source + k * size, pitch, first + k * stride * size, stride)
-                k += vector
-            if k < high and high - low >= vector:  # the last positions, some of them once more
-                k = high - vector
-                store_positions(variant, bias, source + k * size, pitch, first + k * stride * size, stride)
-                k = high
+            k = store_positions(variant, biases, source, pitch, first, stride, low, high)
+            k = store_positions(narrow, half_biases, source, pitch, first, stride, k, high)
             for q in range(low):
-                store_ends(variant, one_bias, source, pitch, target, geometry, lines, line, q)
+                store_ends(variant, bias, source, pitch, target, geometry, lines, line, q)
             for q in range(k, length):
-                store_ends(variant, one_bias, source, pitch, target, geometry, lines, line, q)
+                store_ends(variant, bias, source, pitch, target, geometry, lines, line, q)
 
 
 # -------------------------------------------------------------------------------------------------------------- blocks

@@ -132,6 +132,14 @@ def phases_stored(typingctx: Any, variant: Any) -> Any:
     return types.intp(variant), lambda context, builder, sig, args: constant(variant.phases)
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def half(typingctx: Any, variant: Any) -> Any:
+    """The same variant with half the lanes, or with one."""
+    lanes = max(1, variant.lanes // 2)
+    narrow = Phases(variant.bits, lanes, min(variant.phases, lanes))
+    return narrow(variant), lambda context, builder, sig, args: context.get_constant_null(narrow)
+
+
 def emit_phases(builder: Any, rows: list[Any]) -> list[Any]:
     """Interleave registers: number k of row p becomes number ``k · rows + p`` of what the results hold, one behind another."""
     count, lanes = len(rows), rows[0].type.count
