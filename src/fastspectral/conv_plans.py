@@ -68,11 +68,11 @@ class Choice(NamedTuple):
 
 
 class RowTile(NamedTuple):
-    """Rows ``first + k * step`` for k below `count`, which all read the offsets of phase group `group`."""
+    """Rows ``first + k * step`` for k below `rows`, which all read the offsets of phase group `group`."""
 
     first: int
     step: int
-    count: int
+    rows: int
     group: int
 
 
@@ -363,15 +363,17 @@ def _tile_places(
         places = (places[:, None, :, None] * axis.kernel + here[None, :, None, :]).reshape(
             places.shape[0] * here.shape[0], places.shape[1] * here.shape[1]
         )
-    first, step, count, _ = np.array(tiles, np.int64).reshape(-1, 4).T
-    rows = first[:, None] + step[:, None] * np.minimum(np.arange(height), count[:, None] - 1)
+    first, step, filled, _ = np.array(tiles, np.int64).reshape(-1, 4).T
+    rows = first[:, None] + step[:, None] * np.minimum(np.arange(height), filled[:, None] - 1)
     units, phases = rows // axes[-1].stride, rows % axes[-1].stride
     outer_phases = prod(len(group.phases) for group in outer)
     # place of a phase in its group
     numbers = np.zeros(axes[-1].stride, np.int64)
     numbers[list(inner.phases)] = np.arange(len(inner.phases))
     by_row = units // outer_phases * prod(axis.kernel for axis in axes)
-    found = by_row[..., None] + places[units % outer_phases * len(inner.phases) + numbers[phases]]
+    found: npt.NDArray[np.int64] = (
+        by_row[..., None] + places[units % outer_phases * len(inner.phases) + numbers[phases]]
+    )
     return found.transpose(0, 2, 1)
 
 
