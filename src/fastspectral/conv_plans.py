@@ -34,6 +34,9 @@ BLOCK_POSITIONS = 4096
 # Above, a table of all phases costs more than it can save: the definition is taken.
 MOST_PHASES = 1 << 14
 
+# What the way that weights are packed for may cost, of the cheapest, before they are packed anew.
+HELD_COST = 1.2
+
 # Channels that are copied together: finding what to copy takes longer than to copy one channel.
 CHANNELS_TOGETHER = 16
 
@@ -179,16 +182,24 @@ def cost(images: int, channels: int, out_channels: int, axes: tuple[Axis, ...], 
 
 
 def choose(
-    images: int, channels: int, out_channels: int, axes: tuple[Axis, ...], lanes: int, register_count: int
+    images: int,
+    channels: int,
+    out_channels: int,
+    axes: tuple[Axis, ...],
+    lanes: int,
+    register_count: int,
+    held: Choice | None = None,
 ) -> Choice:
-    """Choose the cheapest way to sum.
+    """Choose the cheapest way to sum, or the one that the weights are packed for if it is hardly slower.
 
     Positions that start where y does need the fewest tiles; those that start at a multiple of the stride in y's
     uncropped form put more phases together.
     """
     shifts = product(*[sorted({0, axis.begin % axis.stride}) for axis in axes])
     choices = [Choice(shift, *tile) for shift in shifts for tile in TILES[register_count]]
-    return min(choices, key=lambda choice: cost(images, channels, out_channels, axes, lanes, choice))
+    costs = {choice: cost(images, channels, out_channels, axes, lanes, choice) for choice in choices}
+    best = min(choices, key=costs.__getitem__)
+    return held if held is not None and costs.get(held, np.inf) <= HELD_COST * costs[best] else best
 
 
 class _Table:
@@ -200,6 +211,7 @@ class _Table:
         self.tiles: list[tuple[int, ...]] = []
         self.lists: list[npt.NDArray[np.int64]] = []
         self.length, self.packed = 0, 0
+        self.packing = hashlib.sha256()
 
     def add_list(self, values: npt.NDArray[np.int64]) -> int:
         """Append a list; return its place among the lists."""
@@ -247,6 +259,7 @@ class _Table:
             row, weights = tile.first % (batch * stride), (self.packed, len(table), self.add_list(table))
             self.tiles.append((row, tile.step, *weights, *run_lists[tile.group]))
             self.packed += channels * table.size
+            self.packing.update(table.tobytes())
         return min(batch, units) * stride
 
     def geometry(self, header: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -261,9 +274,15 @@ class _Table:
 
 @lru_cache(maxsize=256)
 def block_plan(
-    images: int, groups: int, channels: int, out_channels: int, axes: tuple[Axis, ...], bits: int
+    images: int,
+    groups: int,
+    channels: int,
+    out_channels: int,
+    axes: tuple[Axis, ...],
+    bits: int,
+    held: Choice | None = None,
 ) -> BlockPlan:
-    """Plan for `groups` groups of so many channels each, in numbers of `bits` bits."""
+    """Plan for `groups` groups of so many channels each, in numbers of `bits` bits; weights are packed for `held`."""
     header = np.zeros(layout.HEADER + len(axes) * layout.AXIS_COLUMNS, np.int64)
     taps = prod(axis.kernel for axis in axes)
     plane, out_plane = prod(axis.size for axis in axes), prod(axis.output for axis in axes)
@@ -273,11 +292,11 @@ def block_plan(
         pitch, out_pitch = prod(a.size for a in axes[i + 1 :]), prod(a.output for a in axes[i + 1 :])
         rows[i] = (axis.size, axis.stride, 0, axis.output, 0, pitch, out_pitch, axis.kernel, axis.dilation, axis.begin)
     work = images * groups * channels * out_channels * taps * plane
-    if prod(axis.stride for axis in axes) > MOST_PHASES:
+    if not images * out_channels or prod(axis.stride for axis in axes) > MOST_PHASES:
         return BlockPlan(header, None, b"", 0, 0, work)
 
     lanes, size = lanes_of(bits), bits // 8
-    choice = choose(images, channels, out_channels, axes, lanes, registers())
+    choice = choose(images, channels, out_channels, axes, lanes, registers(), held)
     for i, (axis, shift) in enumerate(zip(axes, choice.shifts, strict=True)):
         rows[i, [layout.SHIFT, layout.COUNT]] = shift, count_of(axis, shift)
     positions, width = images * int(rows[:, layout.COUNT].prod()), choice.vectors * lanes
@@ -328,8 +347,9 @@ def block_plan(
         (layout.MOST_OUTER, max(prod(len(group.phases) for group in member) for member in outer)),
     ):
         geometry[column] = value
-    packing = hashlib.sha256(geometry[table.first_tile :].tobytes()).digest()
-    return BlockPlan(geometry, choice, packing, groups * table.packed, layout.scratch_words(geometry), work)
+    return BlockPlan(
+        geometry, choice, table.packing.digest(), groups * table.packed, layout.scratch_words(geometry), work
+    )
 
 
 def offsets_of(groups: tuple[PhaseGroup, ...]) -> tuple[int, ...]:

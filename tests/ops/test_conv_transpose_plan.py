@@ -52,7 +52,7 @@ def test_packs_the_weights_once(arrays, monkeypatch):
     monkeypatch.setattr(module, "pack_weights", lambda *args: calls.append(1) or pack(*args))
     x, w, b = arrays
     plan = conv_transpose_plan(w, b)
-    for length in (11, 10, 9, 11):
+    for length in (11, 10, 9, 40, 11):
         plan(x[..., :length])
     assert len(calls) == 1
 

@@ -215,19 +215,15 @@ def conv_transpose_attributes(
     output_shape: Any,
     pads: Any,
     strides: Any,
-    *,
-    caller: int = 1,
 ) -> ConvTransposeAttributes:
     """Check what the attributes are, but not yet how they fit a shape; raises as `conv_transpose` does.
 
-    Warns, on every call, where `auto_pad` replaces given pads: for the caller of the public function, `caller` frames up.
+    Warns, on every call, where `auto_pad` replaces given pads: for the caller of the public function, two frames up.
     """
     if not isinstance(auto_pad, str):
         raise TypeError(f"auto_pad must be one of {', '.join(AUTO_PADS)}, got {auto_pad!r}")
     if auto_pad != "NOTSET" and pads is not None and any(pads):
-        warnings.warn(
-            f"pads are replaced by those of auto_pad={auto_pad!r}, got {pads}", UserWarning, stacklevel=2 + caller
-        )
+        warnings.warn(f"pads are replaced by those of auto_pad={auto_pad!r}, got {pads}", UserWarning, stacklevel=3)
     return ConvTransposeAttributes(
         auto_pad,
         as_index(group, "group"),

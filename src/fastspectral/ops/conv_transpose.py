@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from fastspectral._arrays import as_float, deliver, output
 from fastspectral._threads import resolve_workers
-from fastspectral.conv_plans import Axis, BlockPlan, block_plan, describe
+from fastspectral.conv_plans import Axis, BlockPlan, Choice, block_plan, describe
 from fastspectral.kernels.conv_transpose import (
     conv_transpose_blocks,
     conv_transpose_blocks_parallel,
@@ -43,7 +43,8 @@ class ConvTransposePlan:
         self._w, self._b, self._attributes = w, b, attributes
         self._weights = np.ascontiguousarray(wide(w)).reshape(-1)
         self._bias = np.empty(0, self._weights.dtype) if b is None else np.ascontiguousarray(wide(b))
-        self._packed: tuple[bytes, Array | None] = b"", None  # the packing, and the weights unless one is not finite
+        # The plan whose packing the weights have, and the packed weights unless one is not finite.
+        self._packed: tuple[BlockPlan, Array | None] | None = None
         self._prepared: dict[tuple[int, ...], _Prepared] = {}
 
     def __call__(self, x: npt.ArrayLike, out: Array | None = None, workers: int | None = None) -> Array:
@@ -70,16 +71,20 @@ class ConvTransposePlan:
     def _prepare(self, x_shape: tuple[int, ...]) -> _Prepared:
         """Plan for a shape of x, and pack the weights if they are not yet packed in its way."""
         b_shape = None if self._b is None else self._b.shape
-        output_shape, plan = planned(x_shape, self._w.shape, b_shape, self._attributes, 8 * self._weights.itemsize)
-        if plan.choice is None or not self._w.size or 0 in output_shape:
+        held = self._packed
+        choice = None if held is None else held[0].choice
+        output_shape, plan = planned(
+            x_shape, self._w.shape, b_shape, self._attributes, 8 * self._weights.itemsize, choice
+        )
+        if plan.choice is None or not self._w.size:
             weights = None
+        elif held is not None and held[0].packing == plan.packing:
+            weights = held[1]
         else:
-            packing, weights = self._packed
-            if packing != plan.packing:
-                packed = np.empty(plan.packed, self._weights.dtype)
-                weights = packed if pack_weights(self._weights, packed, plan.geometry) else None
-                self._packed = plan.packing, weights
-                self._prepared.clear()  # with the weights packed in the other way
+            packed = np.empty(plan.packed, self._weights.dtype)
+            weights = packed if pack_weights(self._weights, packed, plan.geometry) else None
+            self._packed = plan, weights
+            self._prepared.clear()  # with the weights packed in another way
         if len(self._prepared) >= MOST_SHAPES:
             self._prepared.clear()
         prepared = self._prepared[x_shape] = _Prepared(output_shape, plan, weights)
@@ -93,7 +98,9 @@ class ConvTransposePlan:
         text = ", ".join(f"{name} {value}" for name, value in given.items())
         lines = [f"ConvTransposePlan of w {self._w.shape}, {self._w.dtype}, {text}"]
         for x_shape, prepared in self._prepared.items():
-            how = "the definition, as a weight is not finite" if prepared.weights is None else describe(prepared.plan)
+            plan = prepared.plan
+            direct = "the definition, as a weight is not finite"
+            how = direct if prepared.weights is None and plan.choice and self._w.size else describe(plan)
             lines.append(f"x {x_shape} -> {prepared.output_shape}: {how}")
         return "\n  ".join(lines)
 
@@ -105,12 +112,14 @@ def planned(
     b_shape: tuple[int, ...] | None,
     attributes: ConvTransposeAttributes,
     bits: int,
+    held: Choice | None,
 ) -> tuple[tuple[int, ...], BlockPlan]:
     """Give the shape of the output, and the plan; raises as `conv_transpose`."""
     spec = conv_transpose_rule(x_shape, w_shape, b_shape, *attributes)
     axes = zip(spec.input, spec.kernel, spec.strides, spec.dilations, spec.begins, spec.output, strict=True)
     channels, out_channels = spec.in_channels // spec.group, spec.out_channels // spec.group
-    plan = block_plan(spec.batch, spec.group, channels, out_channels, tuple([Axis(*axis) for axis in axes]), bits)
+    sizes = tuple([Axis(*axis) for axis in axes])
+    plan = block_plan(spec.batch, spec.group, channels, out_channels, sizes, bits, held)
     return spec.output_shape, plan
 
 
