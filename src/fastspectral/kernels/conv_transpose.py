@@ -303,18 +303,6 @@ def find_targets(geometry: Any, here: int, lines: Any, line_count: int, targets:
 
 
 @njit
-def store_ends(
-    variant: Any, bias: Any, sums: int, pitch: int, target: int, geometry: Any, lines: Any, line: int, k: int
-) -> None:
-    """Store those phases of position k of a line that are in the output.  target: the output line."""
-    size, single = number_bytes(variant), one_lane(variant)
-    last = HEADER + (geometry[AXES] - 1) * AXIS_COLUMNS
-    output = lines[line + LINE_OUTPUT] + k * geometry[last + STRIDE]
-    for p in range(max(0, -output), min(geometry[last + STRIDE], geometry[last + OUT_SIZE] - output)):
-        store(load(single, sums + p * pitch + k * size) + bias, target + (output + p) * size)
-
-
-@njit
 def store_positions(
     variant: Any, bias: Any, sums: int, pitch: int, target: int, stride: int, begin: int, end: int
 ) -> int:
@@ -356,29 +344,34 @@ def store_batch(
     geometry, lines, targets = pointer(table), pointer(line_table), pointer(target_table)
     pitch = geometry[SUMS_PITCH]
     axes, phases = geometry[AXES], geometry[here + PHASES]
-    stride = geometry[HEADER + (axes - 1) * AXIS_COLUMNS + STRIDE]
+    last = HEADER + (axes - 1) * AXIS_COLUMNS
+    stride, out_size = geometry[last + STRIDE], geometry[last + OUT_SIZE]
     for number in range(unit, end):
-        m, p = number // phases, number % phases
+        m, phase = number // phases, number % phases
         bias = load(single, b + m * size) if b else splat(single, 0.0)
         biases = broadcast(variant, b + m * size) if b else splat(variant, 0.0)
         half_biases = broadcast(narrow, b + m * size) if b else splat(narrow, 0.0)
         plane, rows = y + m * geometry[OUT_PLANE] * size, sums + (number - unit) * stride * pitch
         for index in range(line_count):
-            if targets[p * geometry[MOST_LINES] + index] == OUTSIDE:
+            if targets[phase * geometry[MOST_LINES] + index] == OUTSIDE:
                 continue
             line = index * (LINE_J + axes)
             target, source = (
-                plane + targets[p * geometry[MOST_LINES] + index] * size,
+                plane + targets[phase * geometry[MOST_LINES] + index] * size,
                 rows + lines[line + LINE_START] * size,
             )
             low, high, length = lines[line + LINE_LOW], lines[line + LINE_HIGH], lines[line + LINE_LENGTH]
-            first = target + lines[line + LINE_OUTPUT] * size
+            output = lines[line + LINE_OUTPUT]
+            first = target + output * size
             k = store_positions(variant, biases, source, pitch, first, stride, low, high)
             k = store_positions(narrow, half_biases, source, pitch, first, stride, k, high)
-            for q in range(low):
-                store_ends(variant, bias, source, pitch, target, geometry, lines, line, q)
-            for q in range(k, length):
-                store_ends(variant, bias, source, pitch, target, geometry, lines, line, q)
+            # The positions at both ends, one number after another: those of their phases that are in the output.
+            q = 0 if low else k
+            while q < length:
+                o = output + q * stride
+                for p in range(max(0, -o), min(stride, out_size - o)):
+                    store(load(single, source + p * pitch + q * size) + bias, target + (o + p) * size)
+                q = k if q + 1 == low else q + 1
 
 
 # -------------------------------------------------------------------------------------------------------------- blocks
