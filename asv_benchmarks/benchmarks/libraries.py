@@ -40,6 +40,10 @@ class Library:
         """ConvTranspose with the same stride and pad along every axis."""
         raise NotImplementedError
 
+    def packed_conv_transpose(self, x, w, stride, pad, group):
+        """ConvTranspose with the same stride and pad along every axis, by what holds packed weights."""
+        raise NotImplementedError
+
 
 class Fastspectral(Library):
     def fft(self, z, axis):
@@ -63,6 +67,11 @@ class Fastspectral(Library):
         axes = x.ndim - 2
         options = {"strides": [stride] * axes, "pads": [pad] * 2 * axes, "group": group}
         return lambda: self.module.conv_transpose(x, w, **options)
+
+    def packed_conv_transpose(self, x, w, stride, pad, group):
+        axes = x.ndim - 2
+        plan = self.module.conv_transpose_plan(w, strides=[stride] * axes, pads=[pad] * 2 * axes, group=group)
+        return lambda: plan(x)
 
 
 class NumPyLike(Library):
@@ -157,7 +166,7 @@ class Torch(Library):
 class ONNXRuntime(Library):
     """Models of one node."""
 
-    def _call(self, op_type, opset, attributes, *inputs):
+    def _call(self, op_type, opset, attributes, *inputs, constant=lambda array: array.ndim < 2):
         from onnx import TensorProto, helper, numpy_helper
 
         element = helper.np_dtype_to_tensor_dtype(inputs[0].dtype)
@@ -166,10 +175,10 @@ class ONNXRuntime(Library):
         constants = [
             numpy_helper.from_array(array, name)
             for name, array in zip(names, inputs, strict=True)
-            if array is not None and array.ndim < 2
+            if array is not None and constant(array)
         ]
         feeds = {
-            name: array for name, array in zip(names, inputs, strict=True) if array is not None and array.ndim >= 2
+            name: array for name, array in zip(names, inputs, strict=True) if array is not None and not constant(array)
         }
         output = TensorProto.FLOAT if op_type == "HannWindow" else element
         graph = helper.make_graph(
@@ -209,6 +218,10 @@ class ONNXRuntime(Library):
         return self._call(
             "ConvTranspose", 11, {"strides": [stride] * axes, "pads": [pad] * 2 * axes, "group": group}, x, w
         )
+
+    def packed_conv_transpose(self, x, w, stride, pad, group):
+        attributes = {"strides": [stride] * (x.ndim - 2), "pads": [pad] * 2 * (x.ndim - 2), "group": group}
+        return self._call("ConvTranspose", 11, attributes, x, w, constant=lambda array: array is w)
 
 
 LIBRARIES = {

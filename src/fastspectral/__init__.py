@@ -1,7 +1,7 @@
 """ONNX's DFT, STFT, windows, mel weights and ConvTranspose as fast, exact Numba kernels for CPUs."""
 
 from fastspectral._threads import get_workers, set_workers
-from fastspectral.ops.conv_transpose import conv_transpose
+from fastspectral.ops.conv_transpose import ConvTransposePlan, conv_transpose, conv_transpose_plan
 from fastspectral.ops.dft import dft
 from fastspectral.ops.mel import mel_weight_matrix
 from fastspectral.ops.shapes import conv_transpose_shape, dft_shape, stft_shape
@@ -12,9 +12,11 @@ from fastspectral.plans import FFTPlan, fft_plan
 __version__ = "0.1.0"
 
 __all__ = [
+    "ConvTransposePlan",
     "FFTPlan",
     "blackman_window",
     "conv_transpose",
+    "conv_transpose_plan",
     "conv_transpose_shape",
     "dft",
     "dft_shape",

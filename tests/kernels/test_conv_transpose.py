@@ -7,7 +7,8 @@ import pytest
 
 import oracles
 from accuracy import assert_accurate
-from fastspectral.conv_plans import TILES, Axis, Choice, choose, conv_transpose_plan, cost, count_of, phase_groups
+from fastspectral import conv_plans
+from fastspectral.conv_plans import TILES, Axis, Choice, block_plan, choose, cost, count_of, phase_groups, row_tiles
 from fastspectral.kernels import conv_transpose as kernels
 
 AXES = [
@@ -51,6 +52,13 @@ def test_choice_shares_offsets_where_channels_are_few():
     assert choose(4, 512, 256, (small, small), 8, 16).shifts == (0, 0)  # 2 x 2 positions instead of 3 x 3
 
 
+def test_choice_takes_the_tile_that_runs_fastest():
+    wide, line = Axis(64, 3, 1, 1, 1, 64), Axis(800, 16, 8, 1, 4, 6400)
+    assert choose(1, 64, 64, (wide, wide), 8, 16)[1:] == (6, 2)
+    assert choose(1, 256, 128, (line,), 8, 16)[1:] == (6, 2)
+    assert choose(1, 24, 1, (wide,), 8, 16).rows == 1
+
+
 def test_choice_is_the_cheapest():
     axes = (Axis(size=20, kernel=4, stride=2, dilation=1, begin=1, output=40),)
     best = choose(2, 30, 50, axes, 8, 16)
@@ -92,24 +100,34 @@ def definition(x, w, b, groups, axes):
 
 
 def by_blocks(x, w, b, groups, axes, workers=1):
-    """Give the result of the blocks, out of scratch and packed weights full of NaN."""
+    """Give the result of the blocks, out of scratch and packed weights full of NaN, or None where they refuse."""
     channels, out_channels = w.shape[0] // groups, w.shape[1]
-    plan = conv_transpose_plan(len(x), groups, channels, out_channels, axes, 8 * x.itemsize)
+    plan = block_plan(len(x), groups, channels, out_channels, axes, 8 * x.itemsize)
     y = np.full((len(x), groups * out_channels, *[axis.output for axis in axes]), np.nan, x.dtype)
-    packed = np.full(plan.packed, np.nan, x.dtype)
+    packed = np.full(plan.packed + 128, np.nan, x.dtype)
+    if not kernels.pack_weights(w.reshape(-1), packed[64:-64], plan.geometry):
+        assert np.isnan(packed).all(), "something was written"
+        return None
+    assert np.isfinite(packed[64:-64]).all()
     memory = np.full((workers * plan.scratch_words + 512,), -1, np.int64)  # NaN, read as floats
     scratch = memory[256:-256].reshape(workers, -1)
-    arguments = (x.reshape(-1), w.reshape(-1), packed, b, y.reshape(-1), plan.geometry, scratch)
     kernel = kernels.conv_transpose_blocks if workers == 1 else kernels.conv_transpose_blocks_parallel
-    done = kernel(*arguments)
-    assert (memory[:256] == -1).all()
-    assert (memory[-256:] == -1).all()
-    return done, y
+    kernel(x.reshape(-1), packed[64:-64], b, y.reshape(-1), plan.geometry, scratch)
+    for guarded, guard in ((memory, 256), (packed, 64)):
+        before, after = guarded[:guard], guarded[-guard:]
+        assert (before == -1).all() if guard == 256 else np.isnan(before).all()
+        assert (after == -1).all() if guard == 256 else np.isnan(after).all()
+    return y
+
+
+def line_axis(stride, kernel, size=37, begin=1):
+    """Give an axis whose output is that of one crop at either end."""
+    return Axis(size, kernel, stride, 1, begin, stride * (size - 1) + kernel - 2 * begin)
 
 
 PROBLEMS = {
-    "packed apart": (3, 2, 5, 7, (AXES[0], AXES[1])),
-    "packed in batches": (2, 1, 150, 130, (AXES[0], AXES[0])),
+    "groups": (3, 2, 5, 7, (AXES[0], AXES[1])),
+    "many rows": (2, 1, 150, 130, (AXES[0], AXES[0])),
     "depthwise": (2, 37, 1, 1, (AXES[1], AXES[0])),
     "phases without taps": (2, 1, 3, 4, (AXES[2],)),
     "holes": (1, 2, 3, 4, (AXES[3],)),
@@ -123,6 +141,14 @@ PROBLEMS = {
         3,
         (AXES[1], Axis(size=40, kernel=16, stride=8, dilation=1, begin=4, output=320)),
     ),
+    **{
+        f"stride {s}, kernel {k}": (2, 1, 3, 7, (line_axis(s, k),))
+        for s in (1, 2, 3, 4, 5, 7, 9, 20)
+        for k in (s, 2 * s + 1)
+    },
+    "phases of one channel": (1, 1, 5, 1, (Axis(30, 50, 24, 1, 3, 700),)),
+    "lines shorter than a register": (5, 1, 4, 6, (AXES[0], Axis(4, 4, 2, 1, 1, 8))),
+    "many channels, several blocks": (1, 1, 300, 5, (AXES[0], Axis(40, 5, 3, 2, 4, 122))),
 }
 
 
@@ -133,12 +159,12 @@ def test_blocks_and_direct_loop_match_the_definition(name, dtype, rng):
     x, w, b = problem(rng, images, groups, channels, out_channels, axes, dtype)
     exact = definition(x, w, b, groups, axes)
     terms = channels * prod(axis.kernel for axis in axes) + 1
+    one = by_blocks(x, w, b, groups, axes)
+    assert_accurate(one, exact, terms)
+    assert np.array_equal(one, by_blocks(x, w, b, groups, axes, workers=2))
+    plan = block_plan(images, groups, channels, out_channels, axes, 8 * x.itemsize)
     for workers in (1, 2):
-        done, y = by_blocks(x, w, b, groups, axes, workers)
-        assert done
-        assert_accurate(y, exact, terms)
-        plan = conv_transpose_plan(images, groups, channels, out_channels, axes, 8 * x.itemsize)
-        direct = np.full_like(y, np.nan)
+        direct = np.full_like(one, np.nan)
         flat = (x.reshape(-1), w.reshape(-1), b, direct.reshape(-1), plan.geometry)
         if workers == 1:
             kernels.conv_transpose_direct(*flat)
@@ -147,25 +173,53 @@ def test_blocks_and_direct_loop_match_the_definition(name, dtype, rng):
         assert_accurate(direct, exact, terms)
 
 
-def test_both_ways_to_pack_are_reached():
-    apart = {
-        name: bool(conv_transpose_plan(images, groups, channels, out_channels, axes, 32).packed)
-        for name, (images, groups, channels, out_channels, axes) in PROBLEMS.items()
-    }
-    assert apart["packed apart"]
-    assert not apart["packed in batches"]
+@pytest.mark.parametrize("tile", TILES[16], ids=lambda tile: f"{tile[0]} x {tile[1]}")
+@pytest.mark.parametrize("name", ["depthwise", "stride 3, kernel 7", "phases of one channel", "lines of one position"])
+def test_any_tile_and_shift_gives_the_result(name, tile, rng, monkeypatch):
+    images, groups, channels, out_channels, axes = PROBLEMS[name]
+    x, w, b = problem(rng, images, groups, channels, out_channels, axes, np.float32)
+    exact = definition(x, w, b, groups, axes)
+    for shifted in (0, 1):
+        shifts = tuple(shifted * (axis.begin % axis.stride) for axis in axes)
+        monkeypatch.setattr(conv_plans, "choose", lambda *_, shifts=shifts: Choice(shifts, *tile))
+        conv_plans.block_plan.cache_clear()
+        assert_accurate(by_blocks(x, w, b, groups, axes), exact, channels * prod(axis.kernel for axis in axes) + 1)
+    conv_plans.block_plan.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("stride", "groups", "units", "height"),
+    [
+        (1, ((0,),), 13, 6),
+        (2, ((0, 1),), 5, 4),
+        (2, ((0,), (1,)), 13, 6),
+        (8, ((4, 5, 6, 7), (0, 1, 2, 3)), 1, 3),
+        (8, ((4, 5, 6, 7), (0, 1, 2, 3)), 40, 6),
+        (5, ((1, 3), (0, 2, 4)), 2, 4),
+        (6, ((2, 3),), 3, 4),
+    ],
+)
+def test_tiles_cover_the_rows_and_spill_into_later_ones_only(stride, groups, units, height):
+    filling, tiles = row_tiles(stride, groups, units, height)
+    done = {}
+    for number, (first, step, rows, group) in enumerate(tiles):
+        for k in range(rows):
+            assert (first + k * step) % stride in groups[group]
+            done[first + k * step] = number
+        for k in range(rows, height):  # written as well
+            assert done.get(first + k * step) is None
+    assert sorted(done) == [unit * stride + phase for unit in range(units) for phase in sorted(sum(groups, ()))]
+    assert all(rows == height for _, _, rows, _ in row_tiles(stride, groups, filling, height)[1]) or filling == 1
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_blocks_refuse_weights_that_are_not_finite(value, rng):
-    images, groups, channels, out_channels, axes = PROBLEMS["packed apart"]
+    images, groups, channels, out_channels, axes = PROBLEMS["groups"]
     x, w, b = problem(rng, images, groups, channels, out_channels, axes, np.float32)
     for place in (0, w.size // 2, w.size - 1):
         bad = w.copy()
         bad.flat[place] = value
-        done, y = by_blocks(x, bad, b, groups, axes)
-        assert not done
-        assert np.isnan(y).all(), "something was written"
+        assert by_blocks(x, bad, b, groups, axes) is None
 
 
 def test_scratch_stays_within_four_mebibytes_and_one_tile():
@@ -175,5 +229,5 @@ def test_scratch_stays_within_four_mebibytes_and_one_tile():
         (1, 64, 64, Axis(2000, 3, 1, 1, 1, 2000)),
         (64, 1, 1, Axis(100, 3, 2, 1, 1, 199)),
     ):
-        plan = conv_transpose_plan(images, 1, channels, out_channels, (axis, axis), 32)
+        plan = block_plan(images, 1, channels, out_channels, (axis, axis), 32)
         assert 8 * plan.scratch_words <= 4 << 20

@@ -364,6 +364,29 @@ def test_initializers_listed_as_inputs_before_ir_version_4():
         session.run(None, {"x": x, "w": w})
 
 
+def test_weights_from_an_initializer_are_packed_once(monkeypatch):
+    import fastspectral
+
+    made = []
+    plan = fastspectral.conv_transpose_plan
+    monkeypatch.setattr(fastspectral, "conv_transpose_plan", lambda *args, **kw: made.append(1) or plan(*args, **kw))
+    rng = np.random.default_rng(6)
+    w, b = rng.standard_normal((2, 3, 3)).astype(np.float32), rng.standard_normal(3).astype(np.float32)
+    x = rng.standard_normal((1, 2, 8)).astype(np.float32)
+    nodes = [node("ConvTranspose", ["x", "w", "b"], ["y"], strides=[2])]
+    session = session_of(make_model(nodes, [tensor("x", [1, 2, "n"])], ["y"], {"w": w, "b": b}))
+    for length in (8, 5, 8):
+        (y,) = session.run(None, {"x": x[..., :length]})
+        assert np.array_equal(y, fastspectral.conv_transpose(x[..., :length], w, b, strides=[2]))
+    assert len(made) == 1
+    inputs = [tensor("x", [1, 2, "n"]), tensor("w", [2, 3, 3]), tensor("b", [3])]
+    session = session_of(make_model(nodes, inputs, ["y"], {"w": w, "b": b}))
+    for weights in (w, 2 * w):
+        (y,) = session.run(None, {"x": x, "w": weights})
+        assert np.array_equal(y, fastspectral.conv_transpose(x, weights, b, strides=[2]))
+    assert len(made) == 1
+
+
 # Bodies and functions
 
 

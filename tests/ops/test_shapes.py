@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from fastspectral.ops._shapes import conv_transpose_spec, dft_spec, stft_spec
+from fastspectral.ops._shapes import conv_transpose_attributes, conv_transpose_rule, dft_spec, stft_spec
 from fastspectral.ops.shapes import conv_transpose_shape, dft_shape, stft_shape
 
 
@@ -211,7 +211,8 @@ def line(size, taps, **attributes):
     """Begin pad and output size of one spatial axis."""
     given = {"auto_pad": "NOTSET", "dilations": None, "group": 1, "kernel_shape": None, "output_padding": None}
     given |= {"output_shape": None, "pads": None, "strides": None} | attributes
-    spec = conv_transpose_spec((1, 1, size), (1, 1, taps), None, *(given[name] for name in given))
+    attributes = conv_transpose_attributes(**given)
+    spec = conv_transpose_rule((1, 1, size), (1, 1, taps), None, *attributes)
     return spec.begins[0], spec.output[0]
 
 
@@ -262,9 +263,9 @@ def test_begin_and_size_of_other_lines():
     assert line(2, 3, dilations=[5], pads=[5, 5]) == (5, 2)
 
 
-def test_conv_transpose_spec_holds_everything():
+def test_conv_transpose_rule_holds_everything():
     attributes = ("NOTSET", [2, 1], 2, [3, 4], [1, 0], None, np.array([1, 0, 2, 1]), (3, np.int64(2)))
-    spec = conv_transpose_spec((3, 4, 5, 6), (4, 3, 3, 4), (6,), *attributes)
+    spec = conv_transpose_rule((3, 4, 5, 6), (4, 3, 3, 4), (6,), *conv_transpose_attributes(*attributes))
     assert spec._asdict() == {
         "batch": 3,
         "in_channels": 4,

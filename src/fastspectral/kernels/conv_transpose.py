@@ -1,19 +1,23 @@
-"""Transposed convolution: for every phase of the strides one matrix product, accumulated in registers and stored once.
+"""Transposed convolution: matrix products that are summed in registers and stored once.
 
 Along one axis, output ``o = stride · j + phase − shift`` meets input ``i = j + offset`` with tap q wherever ``stride ·
-i + dilation · q = o + begin``.  A phase therefore always meets the same taps at the same offsets.  Phases with equal
-offsets form a *class*: over a class,
+i + dilation · q = o + begin``.  A phase therefore always meets the same taps at the same offsets, and
 
-    y[(m, phase), j] = b[m] + Σ_(c, offset) w[c, m, tap(phase, offset)] · x[c, j + offset]
+    y[(m, phase), j] = b[m] + Σ_(offset, c) w[c, m, tap(phase, offset)] · x[c, j + offset]
 
-is a matrix product of *rows* (m, phase) and *positions* (image, j), over *terms* (c, offset), for any number of axes.
-Positions are numbered through all images, so that small maps fill registers too, and are worked on in blocks: the
-values of x that a block needs are copied to a *panel* that stays in a cache, and zeros stand in it for what lies
-outside of x.  A tile of rows × positions is summed in registers over all terms, in their order, whatever the number of
-workers.  Zeros of the panel would turn infinite weights into NaN: with such weights `conv_transpose_direct` is taken.
+is a matrix product of *rows* (m, phase) and *positions* (image, j), over *terms* (offset, c), for any number of axes.
+Positions are numbered through all images, so that small maps fill registers too, and are worked on in blocks.  Phases of
+the outer axes with equal offsets form a *class*, together with all phases of the innermost axis: the class reads one
+*panel*, which has a row for every term with x at the block's positions, and zeros for what lies outside of x.
 
-The geometry is an int64 table: a header, `AXIS_COLUMNS` for each axis, `CLASS_COLUMNS` for each class, then the lists
-that classes point at.
+A *unit* is an output channel with one phase of every outer axis.  It has a row for each phase of the innermost axis;
+they are stored together, interleaved.  Some units make a *batch*, whose rows are summed to a buffer that stays in a
+cache, and stored from there with the bias.  A *tile* is some rows of a batch that have the same terms; it is summed in
+registers, in the order of the terms, whatever the number of workers.  Zeros of the panel would turn infinite weights into
+NaN: with such weights `conv_transpose_direct` is taken.
+
+The geometry is an int64 table: a header, `AXIS_COLUMNS` for each axis, `CLASS_COLUMNS` for each class, `TILE_COLUMNS` for
+each tile, then the lists that these point at.
 """
 
 from typing import Any
@@ -21,73 +25,69 @@ from typing import Any
 import numpy as np
 
 from fastspectral._jit import njit, prange
-from fastspectral.kernels.lanes import (
-    broadcast,
-    call_address,
-    load,
-    number_bytes,
-    one_lane,
-    pointer,
-    splat,
-    store,
-    store_pairs,
-)
+from fastspectral.kernels.lanes import broadcast, call_address, load, number_bytes, one_lane, pointer, splat, store
 from fastspectral.kernels.lanes import lanes as lanes_of_register
 from fastspectral.kernels.tiles import (
     add_products,
-    merged,
+    half,
+    phases_stored,
+    prefetch_line,
+    store_phases,
     store_rows,
-    store_transposed,
     tile_columns,
     tile_rows,
-    window,
     zero_tile,
 )
 
-# The header: sizes of the problem, of a block and of a worker's scratch.  TERMS are those of the largest class,
-# CHANNELS and OUT_CHANNELS those of a group.
-EXECUTOR, AXES, IMAGES, GROUPS, CHANNELS, OUT_CHANNELS, PLANE, OUT_PLANE = 0, 1, 2, 3, 4, 5, 6, 7
-POSITIONS, BLOCK, BLOCKS, CLASSES, FIRST_CLASS, PACKED, TERMS, ROWS_TOGETHER, TAPS, GROUPS_TOGETHER = (
-    8,
-    9,
-    10,
-    11,
-    12,
-    13,
-    14,
-    15,
-    16,
-    17,
-)
-# TAP_TABLE: address of the places of weights (see `pack_rows`); PACKED_APART: 1 where the weights are packed before, 0
-# where each batch of rows packs its own.
-TAP_TABLE, PACKED_APART, PACKER = 18, 19, 20
-HEADER = 21
+# The header: addresses of the compiled parts, then sizes of the problem.  CHANNELS and OUT_CHANNELS are those of a group.
+EXECUTOR, PACKER, SUMMER, STORER = 0, 1, 2, 3
+AXES, IMAGES, GROUPS, CHANNELS, OUT_CHANNELS, PLANE, OUT_PLANE, TAPS = 4, 5, 6, 7, 8, 9, 10, 11
+# How it is cut: BLOCK positions of GROUPS_TOGETHER groups at a time.  PACKED: numbers in a group's packed weights.
+POSITIONS, BLOCK, BLOCKS, GROUPS_TOGETHER, PACKED = 12, 13, 14, 15, 16
+CLASSES, FIRST_CLASS, TILES, FIRST_TILE, TILE_HEIGHT, TILE_WIDTH = 17, 18, 19, 20, 21, 22
+# Bytes from row to row of the panel and of the sums, and what a worker's scratch consists of.
+PANEL_PITCH, SUMS_PITCH, PANEL_BYTES, SUMS_BYTES, MOST_LINES, MOST_OUTER, MOST_COPIES = 23, 24, 25, 26, 27, 28, 29
+HEADER = 30
 # An axis: sizes, and the distance of its neighbours in a plane of x and of y.  COUNT: how many j there are.
 SIZE, STRIDE, SHIFT, OUT_SIZE, COUNT, PITCH, OUT_PITCH, KERNEL, DILATION, BEGIN = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 AXIS_COLUMNS = 10
-# A class: numbers of offsets, phases and rows, then where its packed weights, its offsets and its phases begin.  DENSE:
-# 1 where it holds all phases of the innermost axis, which then are the fastest of its rows.
-OFFSETS, PHASES, ROWS, WEIGHTS, OFFSET_LIST, PHASE_LIST, TAP_LIST, DENSE = 0, 1, 2, 3, 4, 5, 6, 7
-CLASS_COLUMNS = 8
-# A line of positions, neighbours along the innermost axis: its first position in the block, its length, its image, then
-# j along every axis.
-LINE_START, LINE_LENGTH, LINE_IMAGE, LINE_J = 0, 1, 2, 3
-# A piece of a line, for one register of a panel's row: where the register is, the lanes low … high − 1 that come from
-# x, where in x lane 0 would come from, and how many lanes earlier pieces have filled.
-PIECE_START, PIECE_LOW, PIECE_HIGH, PIECE_SOURCE, PIECE_KEPT = 0, 1, 2, 3, 4
-PIECE_COLUMNS = 5
+# A class: its offsets, one number for each axis; its outer phases, one number for each outer axis; its batches of
+# BATCH_UNITS units and BATCH_TILES tiles, and where its tiles are.
+OFFSETS, OFFSET_LIST, PHASES, PHASE_LIST, BATCHES, BATCH_UNITS, BATCH_TILES, TILE_COUNT, TILE_LIST = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+)
+CLASS_COLUMNS = 9
+# A tile: its first row among those of the batch, and how many rows on the next one is; where its packed weights begin; how
+# many offsets it has, and where the places of its weights in a channel of w are listed; its runs of terms of the panel,
+# each a first term and a count.
+TILE_ROW, TILE_STEP, TILE_WEIGHTS, TILE_OFFSETS, TILE_PLACES, TILE_RUNS, TILE_RUN_LIST = 0, 1, 2, 3, 4, 5, 6
+TILE_COLUMNS = 7
+# A line of positions, neighbours along the innermost axis: its first position in the block, its length, its image, where
+# phase 0 of its first position is in the output, the positions low … high − 1 whose phases all are, then j along every
+# axis.
+LINE_START, LINE_LENGTH, LINE_IMAGE, LINE_OUTPUT, LINE_LOW, LINE_HIGH, LINE_J = 0, 1, 2, 3, 4, 5, 6
+# A register that is copied: where to in the panel, and where from in x.
+COPY_TARGET, COPY_SOURCE = 0, 1
+COPY_COLUMNS = 2
+ZEROS = -1  # in place of where in x, for zeros
+OUTSIDE = -1  # in place of the output line of a line, where there is none
 ALIGNMENT = 64
 
 
-def scratch_words(geometry: Any, size: int) -> int:
-    """Give the scratch of one worker, in words of 8 bytes, for numbers of `size` bytes."""
-    block = int(geometry[BLOCK])
-    numbers = block * int((geometry[TERMS] + 1) * geometry[GROUPS_TOGETHER] + geometry[ROWS_TOGETHER])
-    if not geometry[PACKED_APART]:
-        numbers += int(geometry[TERMS] * geometry[ROWS_TOGETHER])
-    columns = LINE_J + int(geometry[AXES]) + 2 * PIECE_COLUMNS
-    return (numbers * size + 7) // 8 + (block + ALIGNMENT) * columns + ALIGNMENT // 2
+def scratch_words(geometry: Any) -> int:
+    """Give the scratch of one worker, in words of 8 bytes."""
+    tables = (
+        geometry[MOST_LINES] * (LINE_J + geometry[AXES] + geometry[MOST_OUTER]) + geometry[MOST_COPIES] * COPY_COLUMNS
+    )
+    return int(geometry[PANEL_BYTES] + geometry[SUMS_BYTES] + ALIGNMENT) // 8 + int(tables)
 
 
 # ------------------------------------------------------------------------------------------------------------- weights
@@ -102,52 +102,39 @@ def all_finite(numbers: Any) -> bool:
     return found == 0
 
 
-@njit
-def pack_rows(tile: Any, w: int, geometry: Any, here: int, begin: int, end: int, packed: int) -> None:
-    """Pack the weights of row blocks begin … end − 1 of a class as a tile reads them: by block, term and row.
+def pack_tiles(variant: Any, w: int, table: int, packed: int, begin: int, end: int) -> None:
+    """Pack the weights of tiles begin … end − 1, numbered through all groups, as a tile reads them: by term and row.
 
-    w: address of the group's weights.  The tap table holds for every class the places of its weights among those of a
-    channel, in the same order.
+    w, table, packed: addresses.
     """
-    size, single = number_bytes(tile), one_lane(tile)
-    channels, run = geometry[CHANNELS], geometry[here + OFFSETS] * tile_rows(tile)
+    size, single, geometry = number_bytes(variant), one_lane(variant), pointer(table)
+    channels, height = geometry[CHANNELS], geometry[TILE_HEIGHT]
     channel_size = geometry[OUT_CHANNELS] * geometry[TAPS] * size
-    table = pointer(geometry[TAP_TABLE] + 8 * geometry[here + TAP_LIST])
-    # Eight channels at a time: their distance is often a power of two, and a cache set holds eight lines.
+    # Eight channels at a time: w is read in its order, eight streams of it, whose distance is often a power of two, and a
+    # cache set holds eight lines.
     for first in range(0, channels, 8):
-        for block in range(begin, end):
-            for c in range(first, min(first + 8, channels)):
-                source, target = w + c * channel_size, packed + ((block - begin) * channels + c) * run * size
-                for k in range(run):
-                    store(load(single, source + table[block * run + k] * size), target + k * size)
-
-
-def pack_groups(tile: Any, w: int, geometry: Any, packed: int) -> None:
-    """Write the packed weights of all groups.  w, packed: addresses; geometry: CPointer(int64)."""
-    size, height = number_bytes(tile), tile_rows(tile)
-    for group in range(geometry[GROUPS]):
-        source = w + group * geometry[CHANNELS] * geometry[OUT_CHANNELS] * geometry[TAPS] * size
-        for index in range(geometry[CLASSES]):
-            here = geometry[FIRST_CLASS] + index * CLASS_COLUMNS
-            blocks = (geometry[here + ROWS] + height - 1) // height
-            pack_rows(
-                tile,
-                source,
-                geometry,
-                here,
-                0,
-                blocks,
-                packed + (group * geometry[PACKED] + geometry[here + WEIGHTS]) * size,
-            )
+        together = min(8, channels - first)
+        for number in range(begin, end):
+            group, tile = number // geometry[TILES], geometry[FIRST_TILE] + number % geometry[TILES] * TILE_COLUMNS
+            source = w + (group * channels + first) * channel_size
+            target = packed + (group * geometry[PACKED] + geometry[tile + TILE_WEIGHTS] + first * height) * size
+            places = geometry[tile + TILE_PLACES]
+            for k in range(geometry[tile + TILE_OFFSETS]):
+                for row in range(height):
+                    place = source + geometry[places + k * height + row] * size
+                    to = target + (k * channels * height + row) * size
+                    for _ in range(together):
+                        store(load(single, place), to)
+                        place, to = place + channel_size, to + height * size
 
 
 @njit
-def prepared(w: Any, packed: Any, geometry: Any) -> bool:
-    """Pack the weights, if they are to be packed apart; tell whether all are finite.  w, packed: flat."""
+def pack_weights(w: Any, packed: Any, geometry: Any) -> bool:
+    """Pack all weights, or return False with nothing written where one is not finite.  w, packed: flat."""
     if not all_finite(w):
         return False
-    if geometry[PACKED_APART]:
-        call_address(geometry[PACKER], (0, w.ctypes.data, geometry.ctypes.data, packed.ctypes.data))
+    tiles = geometry[GROUPS] * geometry[TILES]
+    call_address(geometry[PACKER], (0, w.ctypes.data, geometry.ctypes.data, packed.ctypes.data, 0, tiles))
     return True
 
 
@@ -158,7 +145,8 @@ def prepared(w: Any, packed: Any, geometry: Any) -> bool:
 def find_lines(geometry: Any, first: int, count: int, lines: Any) -> int:
     """Write the lines of the positions first … first + count − 1; return how many."""
     axes = geometry[AXES]
-    inner = geometry[HEADER + (axes - 1) * AXIS_COLUMNS + COUNT]
+    last = HEADER + (axes - 1) * AXIS_COLUMNS
+    stride, inner = geometry[last + STRIDE], geometry[last + COUNT]
     found, done = 0, 0
     while done < count:
         line = found * (LINE_J + axes)
@@ -167,310 +155,278 @@ def find_lines(geometry: Any, first: int, count: int, lines: Any) -> int:
             size = geometry[HEADER + axis * AXIS_COLUMNS + COUNT]
             lines[line + LINE_J + axis] = rest % size
             rest //= size
-        length = min(inner - lines[line + LINE_J + axes - 1], count - done)
+        j = lines[line + LINE_J + axes - 1]
+        length = min(inner - j, count - done)
+        output = j * stride - geometry[last + SHIFT]
         lines[line + LINE_START], lines[line + LINE_LENGTH], lines[line + LINE_IMAGE] = done, length, rest
+        lines[line + LINE_OUTPUT], lines[line + LINE_LOW] = output, 1 if output < 0 else 0
+        lines[line + LINE_HIGH] = min(length, (geometry[last + OUT_SIZE] - output) // stride)
         found, done = found + 1, done + length
     return found
 
 
 @njit
-def find_pieces(geometry: Any, lines: Any, line_count: int, offsets: int, group: int, vector: int, pieces: Any) -> int:
-    """Cut the lines where a register ends, and find what they read of x at one list of offsets; return their number."""
-    axes = geometry[AXES]
+def find_copies(
+    geometry: Any, here: int, size: int, vector: int, end: int, lines: Any, line_count: int, group: int, copies: Any
+) -> int:
+    """Find the registers that fill the rows of a channel up to position `end`, at all offsets of a class; return how many.
+
+    They are to be stored in their order, each over what the one before wrote too far.  Lines that are neighbours in x as
+    well are copied as one.  vector: numbers in a register; copies: in bytes, for the first channel of a group; behind the
+    last one, how far they read.
+    """
+    axes, step = geometry[AXES], vector * size
     last = HEADER + (axes - 1) * AXIS_COLUMNS
-    found = 0
-    for number in range(line_count):
-        line = number * (LINE_J + axes)
-        source, inside = (
-            (lines[line + LINE_IMAGE] * geometry[GROUPS] + group) * geometry[CHANNELS] * geometry[PLANE],
-            True,
+    found, reach = 0, 0
+    for k in range(geometry[here + OFFSETS]):
+        offsets, row = geometry[here + OFFSET_LIST] + k * axes, k * geometry[CHANNELS] * geometry[PANEL_PITCH]
+        at, follows = row, ZEROS  # the next byte to write, and what x has behind the line before
+        for number in range(line_count):
+            line = number * (LINE_J + axes)
+            source = (lines[line + LINE_IMAGE] * geometry[GROUPS] + group) * geometry[CHANNELS] * geometry[PLANE]
+            inside = True
+            for axis in range(axes - 1):
+                column = HEADER + axis * AXIS_COLUMNS
+                i = lines[line + LINE_J + axis] + geometry[offsets + axis]
+                inside = inside and 0 <= i < geometry[column + SIZE]
+                source += i * geometry[column + PITCH]
+            i, length = lines[line + LINE_J + axes - 1] + geometry[offsets + axes - 1], lines[line + LINE_LENGTH]
+            low = min(max(-i, 0), length) if inside else length
+            high = max(min(geometry[last + SIZE] - i, length), low)
+            start = row + lines[line + LINE_START] * size
+            begin, stop, line_end = start + low * size, start + high * size, start + length * size
+            ahead = (source + i) * size - start  # from a place in the panel to that in x
+            if low or start + ahead != follows:
+                at = start
+                while at < begin:
+                    copies[found + COPY_TARGET], copies[found + COPY_SOURCE] = at, ZEROS
+                    at, found = at + step, found + COPY_COLUMNS
+                at = begin
+            while at < stop:
+                copies[found + COPY_TARGET], copies[found + COPY_SOURCE] = at, at + ahead
+                at, found, reach = at + step, found + COPY_COLUMNS, max(reach, at + ahead + step)
+            follows = stop + ahead if high == length else ZEROS
+            if high < length:
+                at = stop
+                while at < line_end:
+                    copies[found + COPY_TARGET], copies[found + COPY_SOURCE] = at, ZEROS
+                    at, found = at + step, found + COPY_COLUMNS
+        at = (
+            row
+            + (
+                lines[(line_count - 1) * (LINE_J + axes) + LINE_START]
+                + lines[(line_count - 1) * (LINE_J + axes) + LINE_LENGTH]
+            )
+            * size
         )
-        for axis in range(axes - 1):
-            row = HEADER + axis * AXIS_COLUMNS
-            i = lines[line + LINE_J + axis] + geometry[offsets + axis]
-            inside = inside and 0 <= i < geometry[row + SIZE]
-            source += i * geometry[row + PITCH]
-        i = lines[line + LINE_J + axes - 1] + geometry[offsets + axes - 1]
-        start, end = lines[line + LINE_START], lines[line + LINE_START] + lines[line + LINE_LENGTH]
-        while start < end:
-            lane = start % vector
-            length = min(vector - lane, end - start)
-            piece = found * PIECE_COLUMNS
-            pieces[piece + PIECE_START] = start - lane
-            pieces[piece + PIECE_LOW] = min(lane + max(-i, 0), vector)
-            pieces[piece + PIECE_HIGH] = max(lane + min(geometry[last + SIZE] - i, length), 0) if inside else 0
-            pieces[piece + PIECE_SOURCE] = source + i - lane
-            pieces[piece + PIECE_KEPT] = lane
-            found, start, i = found + 1, start + length, i + length
+        while at < row + end * size:
+            copies[found + COPY_TARGET], copies[found + COPY_SOURCE] = at, ZEROS
+            at, found = at + step, found + COPY_COLUMNS
+    copies[found + COPY_SOURCE] = reach
     return found
 
 
 @njit
-def fill_panel(
-    tile: Any,
-    x: int,
-    geometry: Any,
-    here: int,
-    group: int,
-    groups: int,
-    count: int,
-    lines: Any,
-    line_count: int,
-    pieces: Any,
-    panel: int,
-) -> None:
-    """Copy to the panel what a class needs of x for some groups: by group, tile and term.
+def fill_panel(variant: Any, x: int, geometry: Any, here: int, groups: int, copies: Any, end: int, panel: int) -> None:
+    """Copy to the panel what a class needs of x for some groups: by group, offset and channel.
 
-    Tiles lie one term further apart than they are long: a distance that is a power of two would put them all on the
-    same cache sets.
+    A channel is copied for all offsets while it is in the first-level cache.  end: of the copies.
     """
-    size, width, single, vector = number_bytes(tile), tile_columns(tile), one_lane(tile), lanes_of_register(tile)
-    axes, channels, offsets = geometry[AXES], geometry[CHANNELS], geometry[here + OFFSETS]
-    terms = channels * offsets
-    tiles = (count + width - 1) // width
-    memory = geometry[IMAGES] * geometry[GROUPS] * channels * geometry[PLANE]
-    for k in range(offsets):
-        found = find_pieces(geometry, lines, line_count, geometry[here + OFFSET_LIST] + k * axes, group, vector, pieces)
-        for start in range((count + vector - 1) // vector * vector, tiles * width, vector):
-            piece = found * PIECE_COLUMNS  # the rest of the last tile
-            pieces[piece + PIECE_START], pieces[piece + PIECE_LOW], pieces[piece + PIECE_HIGH] = start, 0, 0
-            pieces[piece + PIECE_SOURCE], pieces[piece + PIECE_KEPT] = 0, 0
-            found += 1
-        # Full registers first, the others in their order behind: two loops without branches.
-        full, partial = 0, geometry[BLOCK] + ALIGNMENT
-        first, last = memory, 0
-        for number in range(found):
-            piece = number * PIECE_COLUMNS
-            start, source = pieces[piece + PIECE_START], pieces[piece + PIECE_SOURCE]
-            low, high, kept = pieces[piece + PIECE_LOW], pieces[piece + PIECE_HIGH], pieces[piece + PIECE_KEPT]
-            if high - low == vector:
-                piece, full = full * PIECE_COLUMNS, full + 1
-            else:
-                piece, partial = partial * PIECE_COLUMNS, partial + 1
-            pieces[piece + PIECE_START] = (start // width * (terms + 1) + k) * width + start % width
-            pieces[piece + PIECE_LOW], pieces[piece + PIECE_HIGH], pieces[piece + PIECE_KEPT] = low, high, kept
-            pieces[piece + PIECE_SOURCE] = source if low < high else 0
-            if low < high:
-                first, last = min(first, source), max(last, source)
-        for c in range(groups * channels):
-            plane = x + c * geometry[PLANE] * size
-            row = panel + (c // channels * tiles * (terms + 1) + c % channels * offsets) * width * size
-            for number in range(full):
-                piece = number * PIECE_COLUMNS
-                source, target = plane + pieces[piece + PIECE_SOURCE] * size, row + pieces[piece + PIECE_START] * size
-                store(load(tile, source), target)
-            # A whole register may be read where it does not reach out of the memory of x: everywhere but at its ends.
-            whole = first + c * geometry[PLANE] >= 0 and last + c * geometry[PLANE] + vector <= memory
-            for number in range(geometry[BLOCK] + ALIGNMENT, partial):
-                piece = number * PIECE_COLUMNS
-                source, target = plane + pieces[piece + PIECE_SOURCE] * size, row + pieces[piece + PIECE_START] * size
-                low, high = pieces[piece + PIECE_LOW], pieces[piece + PIECE_HIGH]
-                kept = window(load(tile, target), 0, pieces[piece + PIECE_KEPT])
-                if whole:
-                    store(merged(kept, window(load(tile, source), low, high)), target)
+    size, step, zero = number_bytes(variant), lanes_of_register(variant) * number_bytes(variant), splat(variant, 0.0)
+    channels, offsets, single = geometry[CHANNELS], geometry[here + OFFSETS], one_lane(variant)
+    next_plane = geometry[PLANE] * size
+    memory = x + geometry[IMAGES] * geometry[GROUPS] * channels * next_plane
+    for g in range(groups):
+        for c in range(channels):
+            plane = x + (g * channels + c) * geometry[PLANE] * size
+            row = panel + (g * offsets * channels + c) * geometry[PANEL_PITCH]
+            inside = plane + copies[end + COPY_SOURCE] <= memory  # everywhere but in the last channel of x
+            for copy in range(0, end, COPY_COLUMNS):
+                target, source = row + copies[copy + COPY_TARGET], copies[copy + COPY_SOURCE]
+                if source == ZEROS:
+                    store(zero, target)
+                elif inside or plane + source + step <= memory:
+                    prefetch_line(plane + source + next_plane)
+                    store(load(variant, plane + source), target)
                 else:
-                    store(kept, target)
-                    for lane in range(low, high):
-                        store(load(single, source + lane * size), target + lane * size)
+                    for place in range(0, memory - plane - source, size):
+                        store(load(single, plane + source + place), target + place)
+
+
+# ---------------------------------------------------------------------------------------------------------------- sums
+
+
+def sum_tiles(tile: Any, weights: int, panel: int, sums: int, table: int, first: int, count: int, columns: int) -> None:
+    """Sum the tiles of one batch at the positions of `columns` tiles.
+
+    weights, panel, sums, table: addresses; first: where the batch's tiles are in the geometry.
+    """
+    size, geometry = number_bytes(tile), pointer(table)
+    pitch, sums_pitch = geometry[PANEL_PITCH], geometry[SUMS_PITCH]
+    down, across = tile_rows(tile) * size, tile_columns(tile) * size
+    for column in range(columns):
+        for here in range(first, first + count * TILE_COLUMNS, TILE_COLUMNS):
+            total = zero_tile(tile)
+            weight, runs = weights + geometry[here + TILE_WEIGHTS] * size, geometry[here + TILE_RUN_LIST]
+            for run in range(runs, runs + 2 * geometry[here + TILE_RUNS], 2):
+                row = panel + geometry[run] * pitch + column * across
+                for _ in range(geometry[run + 1]):
+                    total = add_products(tile, total, weight, row)
+                    weight, row = weight + down, row + pitch
+            target = sums + geometry[here + TILE_ROW] * sums_pitch + column * across
+            store_rows(tile, total, target, geometry[here + TILE_STEP] * sums_pitch)
 
 
 # ------------------------------------------------------------------------------------------------------------- results
 
 
 @njit
-def store_line(
-    tile: Any,
-    b: int,
-    sums: int,
-    target: int,
-    stride: int,
-    first: int,
-    quotient: int,
-    rest: int,
-    j: int,
-    length: int,
-    together: int,
-    step: int,
-) -> None:
-    """Add the bias to a line of sums and store it.
-
-    Number k of row p goes to ``(j + k) stride + first + p``, where that lies in the line.
-
-    sums: `together` rows, `step` bytes apart; target: the output line, whose last place is first + quotient stride + rest,
-    0 <= rest < stride; -stride < first < stride.
-    """
-    size, vector, single = number_bytes(tile), lanes_of_register(tile), one_lane(tile)
-    bias = load(single, b) if b else splat(single, 0.0)
-    origin = target + (j * stride + first) * size
-    # Where all rows lie in the output.  Divisions would take longer than the stores of a short line.
-    low = 1 if first < 0 and j == 0 else 0
-    high = min(length, quotient + (1 if together - 1 <= rest else 0) - j)
-    k = low
-    if together == stride and (stride <= 2 or stride % vector == 0):
-        biases = broadcast(tile, b) if b else splat(tile, 0.0)
-        while k + vector <= high:
-            if stride == 1:
-                store(load(tile, sums + k * size) + biases, origin + k * size)
-            elif stride % vector == 0:
-                for p in range(0, stride, vector):
-                    store_transposed(
-                        tile, sums + p * step + k * size, step, biases, origin + (k * stride + p) * size, stride * size
-                    )
-            else:
-                even, odd = load(tile, sums + k * size) + biases, load(tile, sums + step + k * size) + biases
-                store_pairs(even, odd, origin + 2 * k * size)
-            k += vector
-    for p in range(together):
-        start = 1 if first + p < 0 and j == 0 else 0
-        end = min(length, quotient + (1 if p <= rest else 0) - j)
-        for q in range(start, min(low, end)):
-            store(load(single, sums + p * step + q * size) + bias, origin + (q * stride + p) * size)
-        for q in range(k, end):
-            store(load(single, sums + p * step + q * size) + bias, origin + (q * stride + p) * size)
+def find_targets(geometry: Any, here: int, lines: Any, line_count: int, targets: Any) -> None:
+    """Find where the lines are in the output of the first channel, for every outer phase of a class."""
+    axes, phases = geometry[AXES], geometry[here + PHASES]
+    for p in range(phases):
+        phase = geometry[here + PHASE_LIST] + p * (axes - 1)
+        for number in range(line_count):
+            line = number * (LINE_J + axes)
+            target = lines[line + LINE_IMAGE] * geometry[GROUPS] * geometry[OUT_CHANNELS] * geometry[OUT_PLANE]
+            inside = True
+            for axis in range(axes - 1):
+                row = HEADER + axis * AXIS_COLUMNS
+                o = (
+                    lines[line + LINE_J + axis] * geometry[row + STRIDE]
+                    + geometry[phase + axis]
+                    - geometry[row + SHIFT]
+                )
+                inside = inside and 0 <= o < geometry[row + OUT_SIZE]
+                target += o * geometry[row + OUT_PITCH]
+            targets[p * geometry[MOST_LINES] + number] = target if inside else OUTSIDE
 
 
 @njit
-def store_results(
-    tile: Any,
+def store_positions(
+    variant: Any, bias: Any, sums: int, pitch: int, target: int, stride: int, begin: int, end: int
+) -> int:
+    """Store all phases of positions begin … end − 1, if they fill a register; return the first that is not stored.
+
+    target: that of position and phase 0.
+    """
+    size, vector, count, k = number_bytes(variant), lanes_of_register(variant), phases_stored(variant), begin
+    step = stride * size
+    while k < end and end - begin >= vector:
+        k = min(k, end - vector)  # the last positions, some of them once more
+        p = 0
+        while p < stride:
+            p = min(p, stride - count)  # the last phases, some of them once more
+            store_phases(variant, sums + p * pitch + k * size, pitch, bias, target + k * step + p * size, step)
+            p += count
+        k += vector
+    return min(k, end)
+
+
+def store_batch(
+    variant: Any,
     b: int,
     y: int,
-    geometry: Any,
-    here: int,
-    group: int,
-    begin: int,
-    end: int,
-    lines: Any,
-    line_count: int,
     sums: int,
+    table: int,
+    here: int,
+    unit: int,
+    end: int,
+    line_table: int,
+    line_count: int,
+    target_table: int,
 ) -> None:
-    """Store the sums of rows begin … end − 1 of a class, plus the bias."""
-    size, axes, phases = number_bytes(tile), geometry[AXES], geometry[here + PHASES]
+    """Store the sums of units unit … end − 1 of the class that is `here` in the geometry, plus the bias.
+
+    b, y: addresses of a group's first channel, b 0 for none; the other tables: addresses.
+    """
+    size, single, narrow = number_bytes(variant), one_lane(variant), half(variant)
+    geometry, lines, targets = pointer(table), pointer(line_table), pointer(target_table)
+    pitch = geometry[SUMS_PITCH]
+    axes, phases = geometry[AXES], geometry[here + PHASES]
     last = HEADER + (axes - 1) * AXIS_COLUMNS
-    stride, together = geometry[last + STRIDE], geometry[last + STRIDE] if geometry[here + DENSE] else 1
-    step = geometry[BLOCK] * size
-    for row in range(begin, end, together):
-        m = group * geometry[OUT_CHANNELS] + row // phases
-        phase = geometry[here + PHASE_LIST] + row % phases * axes
-        bias = b + m * size if b else 0
-        first = geometry[phase + axes - 1] - geometry[last + SHIFT]
-        quotient = (geometry[last + OUT_SIZE] - 1 - first) // stride
-        rest = geometry[last + OUT_SIZE] - 1 - first - quotient * stride
-        for number in range(line_count):
-            line = number * (LINE_J + axes)
-            target, inside = (
-                (lines[line + LINE_IMAGE] * geometry[GROUPS] * geometry[OUT_CHANNELS] + m) * geometry[OUT_PLANE],
-                True,
+    stride, out_size = geometry[last + STRIDE], geometry[last + OUT_SIZE]
+    for number in range(unit, end):
+        m, phase = number // phases, number % phases
+        bias = load(single, b + m * size) if b else splat(single, 0.0)
+        biases = broadcast(variant, b + m * size) if b else splat(variant, 0.0)
+        half_biases = broadcast(narrow, b + m * size) if b else splat(narrow, 0.0)
+        plane, rows = y + m * geometry[OUT_PLANE] * size, sums + (number - unit) * stride * pitch
+        for index in range(line_count):
+            if targets[phase * geometry[MOST_LINES] + index] == OUTSIDE:
+                continue
+            line = index * (LINE_J + axes)
+            target, source = (
+                plane + targets[phase * geometry[MOST_LINES] + index] * size,
+                rows + lines[line + LINE_START] * size,
             )
-            for axis in range(axes - 1):
-                column = HEADER + axis * AXIS_COLUMNS
-                o = (
-                    lines[line + LINE_J + axis] * geometry[column + STRIDE]
-                    + geometry[phase + axis]
-                    - geometry[column + SHIFT]
-                )
-                inside = inside and 0 <= o < geometry[column + OUT_SIZE]
-                target += o * geometry[column + OUT_PITCH]
-            if inside:
-                source = sums + (row - begin) * step + lines[line + LINE_START] * size
-                j, length = lines[line + LINE_J + axes - 1], lines[line + LINE_LENGTH]
-                store_line(
-                    tile,
-                    bias,
-                    source,
-                    y + target * size,
-                    stride,
-                    first,
-                    quotient,
-                    rest,
-                    j,
-                    length,
-                    together,
-                    step,
-                )
+            low, high, length = lines[line + LINE_LOW], lines[line + LINE_HIGH], lines[line + LINE_LENGTH]
+            output = lines[line + LINE_OUTPUT]
+            first = target + output * size
+            k = store_positions(variant, biases, source, pitch, first, stride, low, high)
+            k = store_positions(narrow, half_biases, source, pitch, first, stride, k, high)
+            # The positions at both ends, one number after another: those of their phases that are in the output.
+            q = 0 if low else k
+            while q < length:
+                o = output + q * stride
+                for p in range(max(0, -o), min(stride, out_size - o)):
+                    store(load(single, source + p * pitch + q * size) + bias, target + (o + p) * size)
+                q = k if q + 1 == low else q + 1
 
 
 # -------------------------------------------------------------------------------------------------------------- blocks
 
 
-@njit
-def sum_tile(tile: Any, weights: int, panel: int, terms: int, sums: int, step: int) -> None:
-    """Write the sums of one block of rows at the positions of one tile, `step` bytes from row to row."""
-    size = number_bytes(tile)
-    across, down = tile_columns(tile) * size, tile_rows(tile) * size
-    total = zero_tile(tile)
-    column, row = weights, panel
-    for _ in range(terms):
-        total = add_products(tile, total, column, row)
-        column, row = column + down, row + across
-    store_rows(tile, total, sums, step)
-
-
 def transpose_blocks(
-    tile: Any, x: int, w: int, b: int, y: int, geometry: Any, scratch: int, begin: int, end: int, parts: int
+    variant: Any, x: int, w: int, b: int, y: int, table: int, scratch: int, begin: int, end: int, parts: int
 ) -> None:
     """Do the work items begin … end − 1.
 
-    An item is a block of positions of some groups, with one of `parts` parts of the rows of every class.
+    An item is a block of positions of some groups, with one of `parts` parts of the batches of every class.
 
-    x, w, b, y: addresses, w of packed weights where these are packed apart, b 0 for none; geometry: CPointer(int64);
-    scratch: address, of one worker.
+    x, w, b, y, table: addresses, w of packed weights, b 0 for none; scratch: address, of one worker.
     """
-    size, width, height = number_bytes(tile), tile_columns(tile), tile_rows(tile)
-    axes, block, together = geometry[AXES], geometry[BLOCK], geometry[ROWS_TOGETHER]
+    size, vector, geometry = number_bytes(variant), lanes_of_register(variant), pointer(table)
+    width, axes, block, together = geometry[TILE_WIDTH], geometry[AXES], geometry[BLOCK], geometry[GROUPS_TOGETHER]
     panel = (scratch + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-    sums = panel + block * (geometry[TERMS] + 1) * geometry[GROUPS_TOGETHER] * size
-    own_weights = (sums + together * block * size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-    tables = own_weights + (0 if geometry[PACKED_APART] else (geometry[TERMS] * together * size + 7) // 8 * 8)
-    lines, pieces = pointer(tables), pointer(tables + 8 * block * (LINE_J + axes))
+    sums = panel + geometry[PANEL_BYTES]
+    tables = sums + geometry[SUMS_BYTES]
+    targets = tables + 8 * geometry[MOST_LINES] * (LINE_J + axes)
+    copies = targets + 8 * geometry[MOST_LINES] * geometry[MOST_OUTER]
+    lines = pointer(tables)
     for item in range(begin, end):
-        part, number, group = (
-            item % parts,
-            item // parts % geometry[BLOCKS],
-            item // parts // geometry[BLOCKS] * geometry[GROUPS_TOGETHER],
-        )
-        groups = min(geometry[GROUPS_TOGETHER], geometry[GROUPS] - group)
-        count = min(block, geometry[POSITIONS] - number * block)
-        tiles = (count + width - 1) // width
+        part, rest = item % parts, item // parts
+        number, group = rest % geometry[BLOCKS], rest // geometry[BLOCKS] * together
+        count, groups = min(block, geometry[POSITIONS] - number * block), min(together, geometry[GROUPS] - group)
+        columns = (count + width - 1) // width
         line_count = find_lines(geometry, number * block, count, lines)
         for index in range(geometry[CLASSES]):
             here = geometry[FIRST_CLASS] + index * CLASS_COLUMNS
-            terms, rows = geometry[CHANNELS] * geometry[here + OFFSETS], geometry[here + ROWS]
-            batches = (rows + together - 1) // together
+            batches, units = geometry[here + BATCHES], geometry[OUT_CHANNELS] * geometry[here + PHASES]
             first, last = batches * part // parts, batches * (part + 1) // parts
             if first == last:
                 continue
-            fill_panel(tile, x, geometry, here, group, groups, count, lines, line_count, pieces, panel)
+            found = find_copies(
+                geometry, here, size, vector, columns * width, lines, line_count, group, pointer(copies)
+            )
+            fill_panel(variant, x, geometry, here, groups, pointer(copies), found, panel)
+            find_targets(geometry, here, lines, line_count, pointer(targets))
+            terms = geometry[CHANNELS] * geometry[here + OFFSETS]
             for g in range(groups):
-                columns = panel + g * tiles * (terms + 1) * width * size
+                rows, weights = panel + g * terms * geometry[PANEL_PITCH], w + (group + g) * geometry[PACKED] * size
+                channel = (group + g) * geometry[OUT_CHANNELS]
+                bias, target = b + channel * size if b else 0, y + channel * geometry[OUT_PLANE] * size
                 for batch in range(first, last):
-                    row, row_end = batch * together, min((batch + 1) * together, rows)
-                    if geometry[PACKED_APART]:
-                        weights = w + ((group + g) * geometry[PACKED] + geometry[here + WEIGHTS] + row * terms) * size
-                    else:
-                        weights = own_weights
-                        group_weights = (
-                            w + (group + g) * geometry[CHANNELS] * geometry[OUT_CHANNELS] * geometry[TAPS] * size
-                        )
-                        pack_rows(
-                            tile,
-                            group_weights,
-                            geometry,
-                            here,
-                            row // height,
-                            (row_end + height - 1) // height,
-                            weights,
-                        )
-                    for tile_number in range(tiles):
-                        for top in range(0, row_end - row, height):
-                            sum_tile(
-                                tile,
-                                weights + top * terms * size,
-                                columns + tile_number * (terms + 1) * width * size,
-                                terms,
-                                sums + (top * block + tile_number * width) * size,
-                                block * size,
-                            )
-                    store_results(tile, b, y, geometry, here, group + g, row, row_end, lines, line_count, sums)
+                    start = batch * geometry[here + BATCH_TILES]
+                    tiles = min(geometry[here + BATCH_TILES], geometry[here + TILE_COUNT] - start)
+                    tile = geometry[here + TILE_LIST] + start * TILE_COLUMNS
+                    call_address(geometry[SUMMER], (0, weights, rows, sums, table, tile, tiles, columns))
+                    unit = batch * geometry[here + BATCH_UNITS]
+                    unit_end = min(unit + geometry[here + BATCH_UNITS], units)
+                    call_address(
+                        geometry[STORER],
+                        (0, bias, target, sums, table, here, unit, unit_end, tables, line_count, targets),
+                    )
 
 
 @njit
@@ -481,51 +437,35 @@ def items_of(geometry: Any) -> int:
 
 
 @njit
-def conv_transpose_blocks(x: Any, w: Any, packed: Any, b: Any, y: Any, geometry: Any, scratch: Any) -> bool:
-    """Fill y, or return False with nothing written where a weight is not finite.
+def conv_transpose_blocks(x: Any, packed: Any, b: Any, y: Any, geometry: Any, scratch: Any) -> None:
+    """Fill y.
 
-    x, w, b, y: flat, b empty for none; packed: flat, written, see `ConvTransposePlan`; geometry: int64; scratch: (1,
-    scratch_words(…)) int64.
+    x, packed, b, y: flat, packed by `pack_weights`, b empty for none; geometry: int64; scratch: (1, scratch_words(…))
+    int64.
     """
-    if not prepared(w, packed, geometry):
-        return False
-    weights = packed.ctypes.data if geometry[PACKED_APART] else w.ctypes.data
     bias = np.intp(b.ctypes.data) if b.size else 0
-    arguments = (
-        0,
-        x.ctypes.data,
-        weights,
-        bias,
-        y.ctypes.data,
-        geometry.ctypes.data,
-        scratch.ctypes.data,
-        0,
-        items_of(geometry),
-        1,
+    source, weights, target, table = x.ctypes.data, packed.ctypes.data, y.ctypes.data, geometry.ctypes.data
+    call_address(
+        geometry[EXECUTOR],
+        (0, source, weights, bias, target, table, scratch.ctypes.data, 0, items_of(geometry), 1),
     )
-    call_address(geometry[EXECUTOR], arguments)
-    return True
 
 
 @njit(parallel=True)
-def conv_transpose_blocks_parallel(x: Any, w: Any, packed: Any, b: Any, y: Any, geometry: Any, scratch: Any) -> bool:
+def conv_transpose_blocks_parallel(x: Any, packed: Any, b: Any, y: Any, geometry: Any, scratch: Any) -> None:
     """Do `conv_transpose_blocks` with the work shared among as many workers as `scratch` has rows."""
-    if not prepared(w, packed, geometry):
-        return False
     workers = scratch.shape[0]
     # At least four items for each worker, so that their shares differ by a quarter at most.
     parts = max(1, 4 * workers // items_of(geometry))
     items = items_of(geometry) * parts
-    weights = packed.ctypes.data if geometry[PACKED_APART] else w.ctypes.data
     bias = np.intp(b.ctypes.data) if b.size else 0
-    source, target, table = x.ctypes.data, y.ctypes.data, geometry.ctypes.data
+    source, weights, target, table = x.ctypes.data, packed.ctypes.data, y.ctypes.data, geometry.ctypes.data
     for worker in prange(workers):
         begin, end = items * worker // workers, items * (worker + 1) // workers
         call_address(
             geometry[EXECUTOR],
             (0, source, weights, bias, target, table, scratch[worker].ctypes.data, begin, end, parts),
         )
-    return True
 
 
 # -------------------------------------------------------------------------------------------------- by the definition

@@ -1,7 +1,7 @@
 """Register tiles for Numba: `rows` × `vectors` registers that a kernel carries through a loop as one value.
 
 The second file that speaks LLVM; `lanes.py` says how.  A tile holds sums of products of one number for each row and one
-register for each vector.
+register for each vector.  The rows of sums are stored interleaved.
 """
 
 from typing import Any
@@ -13,6 +13,7 @@ from numba.core.datamodel import models
 from numba.extending import intrinsic, register_model
 
 from fastspectral.kernels.lanes import (
+    I32,
     Lane,
     Variant,
     constant,
@@ -99,55 +100,82 @@ def store_rows(typingctx: Any, tile: Any, sums: Any, address: Any, step: Any) ->
     return types.void(tile, sums, address, step), emit
 
 
-def emit_copies(builder: Any, integer: Any, count: int) -> Any:
-    """Make a register with an integer in every lane."""
-    undefined = ir.Constant(ir.VectorType(integer.type, count), ir.Undefined)
-    return shuffled(builder, builder.insert_element(undefined, integer, constant(0)), undefined, [0] * count)
-
-
 @intrinsic  # type: ignore[untyped-decorator]
-def window(typingctx: Any, vector: Any, low: Any, high: Any) -> Any:
-    """Lanes low … high − 1 of a register, zero in the others."""
+def prefetch_line(typingctx: Any, address: Any) -> Any:
+    """Ask for the cache line at an address, which need not exist."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        number = ir.IntType(vector.bits)
-        lanes = ir.Constant(ir.VectorType(number, vector.lanes), list(range(vector.lanes)))
-        first, end = (
-            emit_copies(builder, builder.trunc(limit, number) if vector.bits < 64 else limit, vector.lanes)
-            for limit in args[1:]
-        )
-        inside = builder.and_(builder.icmp_signed(">=", lanes, first), builder.icmp_signed("<", lanes, end))
-        return builder.select(inside, args[0], ir.Constant(vector.llvm, [0.0] * vector.lanes))
+        byte = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte, I32, I32, I32])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        flags = [ir.Constant(I32, flag) for flag in (0, 3, 1)]  # for reading, to all caches, data
+        builder.call(function, [builder.inttoptr(args[0], byte), *flags])
+        return context.get_dummy_value()
 
-    return vector(vector, low, high), emit
+    return types.void(address), emit
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def merged(typingctx: Any, a: Any, b: Any) -> Any:
-    """Two registers in one, where each lane is zero in one of them."""
+class Phases(Variant):
+    """A variant whose kernels store so many phases of a position together; where they are as many as a register has lanes, more are stored by parts."""
 
-    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        integers = ir.VectorType(ir.IntType(a.bits), a.lanes)
-        bits = [builder.bitcast(value, integers) for value in args]
-        return builder.bitcast(builder.or_(*bits), a.llvm)
+    def __init__(self, bits: int, lanes: int, phases: int) -> None:
+        super().__init__(bits, lanes, f"{phases} phases")
+        self.phases = phases
 
-    return a(a, b), emit
+
+register_model(Phases)(models.OpaqueModel)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def store_transposed(
-    typingctx: Any, tile: Any, source: Any, step: Any, addend: Any, target: Any, target_step: Any
+def phases_stored(typingctx: Any, variant: Any) -> Any:
+    """Phases that `store_phases` stores, a constant of the compiled code."""
+    return types.intp(variant), lambda context, builder, sig, args: constant(variant.phases)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def half(typingctx: Any, variant: Any) -> Any:
+    """The same variant with half the lanes, or with one."""
+    lanes = max(1, variant.lanes // 2)
+    narrow = Phases(variant.bits, lanes, min(variant.phases, lanes))
+    return narrow(variant), lambda context, builder, sig, args: context.get_constant_null(narrow)
+
+
+def emit_phases(builder: Any, rows: list[Any]) -> list[Any]:
+    """Interleave registers: number k of row p becomes number ``k · rows + p`` of what the results hold, one behind another."""
+    count, lanes = len(rows), rows[0].type.count
+    results = []
+    for first in range(0, count * lanes, lanes):
+        result = ir.Constant(rows[0].type, ir.Undefined)
+        for p, row in enumerate(rows):
+            here = [(first + lane) % count == p for lane in range(lanes)]
+            mask = [lanes + (first + lane) // count if here[lane] else lane for lane in range(lanes)]
+            result = shuffled(builder, result, row, mask)
+        results.append(result)
+    return results
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store_phases(
+    typingctx: Any, variant: Any, source: Any, step: Any, addend: Any, target: Any, target_step: Any
 ) -> Any:
-    """Store the transpose of as many rows as a register has lanes, each plus `addend`; its rows are `target_step` apart."""
+    """Store the phases of a register of positions, each plus `addend`.
+
+    source: where the sums of the first phase are, those of the next one `step` bytes on; target: where the first position's phases go, those of the next one
+    `target_step` bytes on, which is right behind if there are fewer phases than lanes.
+    """
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         rows = [
-            Lane(builder, emit_load(builder, moved(builder, args[1], times(builder, args[2], k)), tile.vector))
-            for k in range(tile.lanes)
+            Lane(builder, emit_load(builder, moved(builder, args[1], times(builder, args[2], p)), variant.vector))
+            for p in range(variant.phases)
         ]
         sums = [(row + Lane(builder, args[3])).value for row in rows]
-        for k, value in enumerate(emit_transpose(builder, sums)):
-            emit_store(builder, value, moved(builder, args[4], times(builder, args[5], k)))
+        if variant.phases < variant.lanes:
+            for k, value in enumerate(emit_phases(builder, sums)):
+                emit_store(builder, value, moved(builder, args[4], k * variant.lanes * variant.bytes))
+        else:
+            for k, value in enumerate(emit_transpose(builder, sums)):
+                emit_store(builder, value, moved(builder, args[4], times(builder, args[5], k)))
         return context.get_dummy_value()
 
-    return types.void(tile, source, step, addend, target, target_step), emit
+    return types.void(variant, source, step, addend, target, target_step), emit

@@ -156,7 +156,7 @@ def is_served(node: onnx.NodeProto, opset: int) -> bool:
     return node.domain in DEFAULT_DOMAINS and _function(node.op_type, opset) is not None
 
 
-def bind(node: onnx.NodeProto, opset: int, *, workers: int | None = None) -> Callable[..., Array]:
+def bind(node: onnx.NodeProto, opset: int, *, workers: int | None = None) -> functools.partial[Array]:
     """Give a function from the input arrays of a served `node` (None where one is absent) to its output.
 
     Parameters
@@ -199,6 +199,22 @@ def bind(node: onnx.NodeProto, opset: int, *, workers: int | None = None) -> Cal
     if "workers" in keywords:
         attributes["workers"] = workers
     return functools.partial(function, **attributes)
+
+
+def bind_weights(
+    node: onnx.NodeProto, opset: int, *, workers: int | None = None
+) -> Callable[..., Callable[[Array], Array]]:
+    """Give a function from the weights and the bias of a served ConvTranspose `node` to a function of its x.
+
+    The weights are packed once.  Parameters and errors are those of `bind`.
+    """
+    attributes = bind(node, opset, workers=workers).keywords
+
+    def planned(w: Array, b: Array | None = None) -> Callable[[Array], Array]:
+        given = {name: value for name, value in attributes.items() if name != "workers"}
+        return functools.partial(fastspectral.conv_transpose_plan(w, b, **given), workers=workers)
+
+    return planned
 
 
 def output_element_type(node: onnx.NodeProto, input_element_type: int) -> int:

@@ -1,6 +1,6 @@
 """Running the steps of a cut graph: a served node with fastspectral, a part with an onnxruntime session of its own."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy.typing as npt
 import onnx
 import onnxruntime
 
-from fastspectral.onnx.operators import bind
+from fastspectral.onnx.operators import bind, bind_weights
 from fastspectral.onnx.partition import Graph, Step, reads
 from fastspectral.onnx.signature import element_type
 
@@ -32,16 +32,25 @@ class Runner(Protocol):
 class ServedNode:
     """A node that fastspectral computes."""
 
-    def __init__(self, node: onnx.NodeProto, opset: int, workers: int | None) -> None:
+    def __init__(self, node: onnx.NodeProto, opset: int, workers: int | None, constants: Collection[str]) -> None:
+        """Bind a node; `constants` are values that are the same in every run."""
         self.inputs = tuple(name for name in node.input if name)
         self.outputs: tuple[str, ...] = (node.output[0],)
         self._arguments = tuple(node.input)
         self._operator = bind(node, opset, workers=workers)
+        fixed = node.op_type == "ConvTranspose" and all(name in constants for name in self.inputs[1:])
+        self._bind_weights = bind_weights(node, opset, workers=workers) if fixed else None
+        self._planned: Callable[..., npt.NDArray[Any]] | None = None  # with the weights packed, from the first run on
 
     def run(self, values: dict[str, Any], wanted: Collection[str], run_options: Any) -> None:  # noqa: ARG002
         """Compute the node; an OrtValue that the user fed becomes an array on the CPU."""
-        arrays = [as_array(values[name]) if name else None for name in self._arguments]
-        values[self.outputs[0]] = self._operator(*arrays)
+        arrays: list[Any] = [as_array(values[name]) if name else None for name in self._arguments]
+        if self._bind_weights is None:
+            values[self.outputs[0]] = self._operator(*arrays)
+            return
+        if self._planned is None:
+            self._planned = self._bind_weights(*arrays[1:])
+        values[self.outputs[0]] = self._planned(arrays[0])
 
 
 class Part:

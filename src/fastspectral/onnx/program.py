@@ -200,7 +200,9 @@ class _Builder:
     def _runner(self, step: Step) -> Runner:
         if step.served:
             (node,) = step.nodes
-            runner = ServedNode(node, self.opset, self.workers)
+            # An initialiser that is an input as well may be replaced in a run.
+            constants = self.graph.initializers.keys() - self.graph.inputs.keys()
+            runner = ServedNode(node, self.opset, self.workers, constants)
             first = element_type(self.types[node.input[0]])
             self.types[node.output[0]] = tensor_type(output_element_type(node, first))
             return runner

@@ -193,10 +193,20 @@ def stft_rule(
     return STFTSpec(is_complex, batch, length, size, frame_step, frames, bins, (batch, frames, bins, 2))
 
 
-def conv_transpose_spec(
-    x_shape: tuple[int, ...],
-    w_shape: tuple[int, ...],
-    b_shape: tuple[int, ...] | None,
+class ConvTransposeAttributes(NamedTuple):
+    """Attributes of ConvTranspose as plain integers, in the order of `conv_transpose_rule`; None where nothing was given."""
+
+    auto_pad: str
+    group: int
+    dilations: tuple[int, ...] | None
+    kernel_shape: tuple[int, ...] | None
+    output_padding: tuple[int, ...] | None
+    output_shape: tuple[int, ...] | None
+    pads: tuple[int, ...] | None
+    strides: tuple[int, ...] | None
+
+
+def conv_transpose_attributes(
     auto_pad: str,
     dilations: Any,
     group: Any,
@@ -205,17 +215,16 @@ def conv_transpose_spec(
     output_shape: Any,
     pads: Any,
     strides: Any,
-) -> ConvTransposeSpec:
-    """Spec of `conv_transpose` for these shapes; raises as `conv_transpose` does.
+) -> ConvTransposeAttributes:
+    """Check what the attributes are, but not yet how they fit a shape; raises as `conv_transpose` does.
 
     Warns, on every call, where `auto_pad` replaces given pads: for the caller of the public function, two frames up.
     """
     if not isinstance(auto_pad, str):
         raise TypeError(f"auto_pad must be one of {', '.join(AUTO_PADS)}, got {auto_pad!r}")
-    spec = conv_transpose_rule(
-        x_shape,
-        w_shape,
-        b_shape,
+    if auto_pad != "NOTSET" and pads is not None and any(pads):
+        warnings.warn(f"pads are replaced by those of auto_pad={auto_pad!r}, got {pads}", UserWarning, stacklevel=3)
+    return ConvTransposeAttributes(
         auto_pad,
         as_index(group, "group"),
         None if dilations is None else as_indices(dilations, "dilations"),
@@ -225,9 +234,6 @@ def conv_transpose_spec(
         None if pads is None else as_indices(pads, "pads"),
         None if strides is None else as_indices(strides, "strides"),
     )
-    if auto_pad != "NOTSET" and pads is not None and any(pads):
-        warnings.warn(f"pads are replaced by those of auto_pad={auto_pad!r}, got {pads}", UserWarning, stacklevel=3)
-    return spec
 
 
 @lru_cache(maxsize=1024)
@@ -244,7 +250,7 @@ def conv_transpose_rule(
     pads: tuple[int, ...] | None,
     strides: tuple[int, ...] | None,
 ) -> ConvTransposeSpec:
-    """`conv_transpose_spec` of plain integers."""
+    """Spec of `conv_transpose` for these shapes; raises as `conv_transpose` does."""
     batch, in_channels, out_channels = _channels(x_shape, w_shape, b_shape, group)
     axes = len(x_shape) - 2
     inputs, kernel = x_shape[2:], w_shape[2:]

@@ -1,24 +1,134 @@
-"""The ONNX operator ConvTranspose."""
+"""The ONNX operator ConvTranspose, and plans of it that hold packed weights."""
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fastspectral._arrays import as_float, deliver, output
 from fastspectral._threads import resolve_workers
-from fastspectral.conv_plans import Axis, ConvTransposePlan, conv_transpose_plan
+from fastspectral.conv_plans import Axis, BlockPlan, Choice, block_plan, describe
 from fastspectral.kernels.conv_transpose import (
     conv_transpose_blocks,
     conv_transpose_blocks_parallel,
     conv_transpose_direct,
     conv_transpose_direct_parallel,
+    pack_weights,
 )
 from fastspectral.ops._lines import narrow, wide
-from fastspectral.ops._shapes import ConvTransposeSpec, conv_transpose_spec
+from fastspectral.ops._shapes import ConvTransposeAttributes, conv_transpose_attributes, conv_transpose_rule
+
+Array = npt.NDArray[Any]
 
 PARALLEL_THRESHOLD = 1 << 20  # multiplications; below, starting threads costs more than it saves
+MOST_SHAPES = 64  # that a plan remembers; audio has ever new lengths
+
+
+class _Prepared(NamedTuple):
+    """What is known of the inputs of one shape; `weights` are packed, None where the definition is taken."""
+
+    output_shape: tuple[int, ...]
+    plan: BlockPlan
+    weights: Array | None
+
+
+class ConvTransposePlan:
+    """Transposed convolutions with the same weights and attributes; made by `conv_transpose_plan`, which says more.
+
+    The arrays are as `as_float` gives them and of one dtype.
+    """
+
+    def __init__(self, w: Array, b: Array | None, attributes: ConvTransposeAttributes) -> None:
+        self._w, self._b, self._attributes = w, b, attributes
+        self._weights = np.ascontiguousarray(wide(w)).reshape(-1)
+        self._bias = np.empty(0, self._weights.dtype) if b is None else np.ascontiguousarray(wide(b))
+        # The plan whose packing the weights have, and the packed weights unless one is not finite.
+        self._packed: tuple[BlockPlan, Array | None] | None = None
+        self._prepared: dict[tuple[int, ...], _Prepared] = {}
+
+    def __call__(self, x: npt.ArrayLike, out: Array | None = None, workers: int | None = None) -> Array:
+        """Give ``conv_transpose(x, w, b, ..., out=out, workers=workers)``."""
+        x = as_float(x, "x")
+        check_dtypes(x, self._w, None)
+        output_shape, plan, weights = self._prepared.get(x.shape) or self._prepare(x.shape)
+        y = output(out, output_shape, x.dtype, *((x, self._w) if self._b is None else (x, self._w, self._b)))
+        if y.size:
+            target = wide(y)
+            source, result = np.ascontiguousarray(wide(x)).reshape(-1), target.reshape(-1)
+            threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD)
+            if weights is not None:
+                kernel = conv_transpose_blocks if threads == 1 else conv_transpose_blocks_parallel
+                scratch = np.empty((threads, plan.scratch_words), np.int64)
+                kernel(source, weights, self._bias, result, plan.geometry, scratch)
+            elif threads == 1:
+                conv_transpose_direct(source, self._weights, self._bias, result, plan.geometry)
+            else:
+                conv_transpose_direct_parallel(source, self._weights, self._bias, result, plan.geometry, threads)
+            narrow(target, y)
+        return deliver(y, out)
+
+    def _prepare(self, x_shape: tuple[int, ...]) -> _Prepared:
+        """Plan for a shape of x, and pack the weights if they are not yet packed in its way."""
+        b_shape = None if self._b is None else self._b.shape
+        held = self._packed
+        choice = None if held is None else held[0].choice
+        output_shape, plan = planned(
+            x_shape, self._w.shape, b_shape, self._attributes, 8 * self._weights.itemsize, choice
+        )
+        if plan.choice is None or not self._w.size:
+            weights = None
+        elif held is not None and held[0].packing == plan.packing:
+            weights = held[1]
+        else:
+            packed = np.empty(plan.packed, self._weights.dtype)
+            weights = packed if pack_weights(self._weights, packed, plan.geometry) else None
+            self._packed = plan, weights
+            self._prepared.clear()  # with the weights packed in another way
+        if len(self._prepared) >= MOST_SHAPES:
+            self._prepared.clear()
+        prepared = self._prepared[x_shape] = _Prepared(output_shape, plan, weights)
+        return prepared
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ConvTransposePlan, (self._w, self._b, self._attributes)
+
+    def __str__(self) -> str:
+        given = {name: value for name, value in self._attributes._asdict().items() if value not in (None, "NOTSET")}
+        text = ", ".join(f"{name} {value}" for name, value in given.items())
+        lines = [f"ConvTransposePlan of w {self._w.shape}, {self._w.dtype}, {text}"]
+        for x_shape, prepared in self._prepared.items():
+            plan = prepared.plan
+            direct = "the definition, as a weight is not finite"
+            how = direct if prepared.weights is None and plan.choice and self._w.size else describe(plan)
+            lines.append(f"x {x_shape} -> {prepared.output_shape}: {how}")
+        return "\n  ".join(lines)
+
+
+@lru_cache(maxsize=256)
+def planned(
+    x_shape: tuple[int, ...],
+    w_shape: tuple[int, ...],
+    b_shape: tuple[int, ...] | None,
+    attributes: ConvTransposeAttributes,
+    bits: int,
+    held: Choice | None,
+) -> tuple[tuple[int, ...], BlockPlan]:
+    """Give the shape of the output, and the plan; raises as `conv_transpose`."""
+    spec = conv_transpose_rule(x_shape, w_shape, b_shape, *attributes)
+    axes = zip(spec.input, spec.kernel, spec.strides, spec.dilations, spec.begins, spec.output, strict=True)
+    channels, out_channels = spec.in_channels // spec.group, spec.out_channels // spec.group
+    sizes = tuple([Axis(*axis) for axis in axes])
+    plan = block_plan(spec.batch, spec.group, channels, out_channels, sizes, bits, held)
+    return spec.output_shape, plan
+
+
+def check_dtypes(x: Array | None, w: Array, b: Array | None) -> None:
+    """Raise TypeError where arrays are not of one dtype, which is that of x if there is one."""
+    dtype, whose = (w.dtype, "w") if x is None else (x.dtype, "x")
+    for name, array in (("w", w), ("b", b)):
+        if array is not None and array.dtype != dtype:
+            raise TypeError(f"{name} must have the float dtype of {whose}, {dtype}, got {array.dtype}")
 
 
 def conv_transpose(
@@ -114,69 +224,73 @@ def conv_transpose(
     >>> fastspectral.conv_transpose([[[1.0, 2.0]]], [[[1.0, 10.0, 100.0]]], strides=[2])
     array([[[  1.,  10., 102.,  20., 200.]]])
     """
-    x = as_float(x, "x")
-    w = as_float(w, "w")
+    x, w = as_float(x, "x"), as_float(w, "w")
     bias = None if b is None else as_float(b, "b")
-    for name, array in (("w", w), ("b", bias)):
-        if array is not None and array.dtype != x.dtype:
-            raise TypeError(f"{name} must have the float dtype of x, {x.dtype}, got {array.dtype}")
-    spec = conv_transpose_spec(
-        x.shape,
-        w.shape,
-        None if bias is None else bias.shape,
-        auto_pad,
-        dilations,
-        group,
-        kernel_shape,
-        output_padding,
-        output_shape,
-        pads,
-        strides,
+    check_dtypes(x, w, bias)
+    attributes = conv_transpose_attributes(
+        auto_pad, dilations, group, kernel_shape, output_padding, output_shape, pads, strides
     )
-    y = output(out, spec.output_shape, x.dtype, *((x, w) if bias is None else (x, w, bias)))
-    if y.size:
-        target = wide(y)
-        kernel_bias = None if bias is None else np.ascontiguousarray(wide(bias))
-        run(
-            plan_of(spec, 8 * target.itemsize),
-            np.ascontiguousarray(wide(x)),
-            np.ascontiguousarray(wide(w)),
-            kernel_bias,
-            target,
-            workers,
-        )
-        narrow(target, y)
-    return deliver(y, out)
+    return ConvTransposePlan(w, bias, attributes)(x, out, workers)
 
 
-@lru_cache(maxsize=256)
-def plan_of(spec: ConvTransposeSpec, bits: int) -> ConvTransposePlan:
-    """Plan what a spec asks for."""
-    axes = zip(spec.input, spec.kernel, spec.strides, spec.dilations, spec.begins, spec.output, strict=True)
-    channels, out_channels = spec.in_channels // spec.group, spec.out_channels // spec.group
-    return conv_transpose_plan(
-        spec.batch, spec.group, channels, out_channels, tuple([Axis(*axis) for axis in axes]), bits
+def conv_transpose_plan(
+    w: npt.ArrayLike,
+    b: npt.ArrayLike | None = None,
+    *,
+    auto_pad: str = "NOTSET",
+    dilations: Any = None,
+    group: Any = 1,
+    kernel_shape: Any = None,
+    output_padding: Any = None,
+    output_shape: Any = None,
+    pads: Any = None,
+    strides: Any = None,
+) -> ConvTransposePlan:
+    """Plan of transposed convolutions with the same weights: ``plan(x)`` is ``conv_transpose(x, w, b, ...)``.
+
+    The weights are packed once, by the first call, and once more if an x of another shape is better done in another way.
+
+    Parameters
+    ----------
+    w : array_like of float16, bfloat16, float32 or float64, shape (channels, out_channels / group, taps, ...)
+        Kernel.  The plan refers to it, and to `b`: they must not change while it is in use.
+    b : array_like, same dtype, shape (out_channels,), optional
+        Bias.
+    auto_pad, dilations, group, kernel_shape, output_padding, output_shape, pads, strides
+        As of `conv_transpose`.
+
+    Returns
+    -------
+    ConvTransposePlan
+        Called with `x`, and with `out` and `workers` if wanted, it gives the result, bit for bit that of `conv_transpose`.
+        ``print(plan)`` shows how the shapes that it has met are computed.  Several threads may call it at once.  A pickled
+        plan packs its weights anew.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `conv_transpose`; what depends on the shape of x, when it is called.
+
+    Warns
+    -----
+    UserWarning
+        If `auto_pad` replaces pads that are not all 0.
+
+    See Also
+    --------
+    conv_transpose : the same without a plan.
+
+    Examples
+    --------
+    >>> import fastspectral, numpy as np
+    >>> plan = fastspectral.conv_transpose_plan([[[1.0, 10.0, 100.0]]], strides=[2])
+    >>> plan(np.array([[[1.0, 2.0]]]))
+    array([[[  1.,  10., 102.,  20., 200.]]])
+    """
+    weights = as_float(w, "w")
+    bias = None if b is None else as_float(b, "b")
+    check_dtypes(None, weights, bias)
+    attributes = conv_transpose_attributes(
+        auto_pad, dilations, group, kernel_shape, output_padding, output_shape, pads, strides
     )
-
-
-def run(
-    plan: ConvTransposePlan,
-    x: npt.NDArray[Any],
-    w: npt.NDArray[Any],
-    b: npt.NDArray[Any] | None,
-    y: npt.NDArray[Any],
-    workers: Any,
-) -> None:
-    """Fill `y`; all arrays are C-contiguous and of one dtype, float32 or float64."""
-    threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD)
-    source, weights, target = x.reshape(-1), w.reshape(-1), y.reshape(-1)
-    bias = np.empty(0, y.dtype) if b is None else b
-    if plan.tile_rows:
-        packed, scratch = np.empty(plan.packed, y.dtype), np.empty((threads, plan.scratch_words), np.int64)
-        kernel = conv_transpose_blocks if threads == 1 else conv_transpose_blocks_parallel
-        if kernel(source, weights, packed, bias, target, plan.geometry, scratch):
-            return
-    if threads == 1:
-        conv_transpose_direct(source, weights, bias, target, plan.geometry)
-    else:
-        conv_transpose_direct_parallel(source, weights, bias, target, plan.geometry, threads)
+    return ConvTransposePlan(weights, bias, attributes)

@@ -122,18 +122,14 @@ def conv_transpose_shape(
     ----------
     ONNX operator ConvTranspose-22.
     """
-    spec = _shapes.conv_transpose_spec(
+    attributes = _shapes.conv_transpose_attributes(
+        auto_pad, dilations, group, kernel_shape, output_padding, output_shape, pads, strides
+    )
+    spec = _shapes.conv_transpose_rule(
         _shape(x_shape, "x_shape"),
         _shape(w_shape, "w_shape"),
         None if b_shape is None else _shape(b_shape, "b_shape"),
-        auto_pad,
-        dilations,
-        group,
-        kernel_shape,
-        output_padding,
-        output_shape,
-        pads,
-        strides,
+        *attributes,
     )
     return spec.output_shape
 
