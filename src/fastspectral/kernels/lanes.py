@@ -220,19 +220,6 @@ def shuffled(builder: Any, a: Any, b: Any, mask: list[int]) -> Any:
     return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, len(mask)), mask))
 
 
-def emit_deinterleave(builder: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    """(a0 b0 a1 b1 …) in two registers → (a0 a1 …), (b0 b1 …)."""
-    n = a.type.count
-    return shuffled(builder, a, b, list(range(0, 2 * n, 2))), shuffled(builder, a, b, list(range(1, 2 * n, 2)))
-
-
-def emit_interleave(builder: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    """The reverse of `emit_deinterleave`."""
-    n = a.type.count
-    mask = [k // 2 + (k % 2) * n for k in range(2 * n)]
-    return shuffled(builder, a, b, mask[:n]), shuffled(builder, a, b, mask[n:])
-
-
 @cache
 def lane_order(bits: int, lanes: int) -> tuple[int, ...]:
     """Which of its points the lanes of a register hold: block by block of 128 bits, those of the first register of pairs, then those of the second."""
@@ -450,31 +437,6 @@ def store_point(typingctx: Any, re: Any, im: Any, address: Any, distance: Any) -
         return context.get_dummy_value()
 
     return types.void(re, im, address, distance), emit
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def load_pairs(typingctx: Any, variant: Any, address: Any) -> Any:
-    """Registers of the real and of the imaginary parts, from consecutive complex numbers."""
-
-    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        first = emit_load(builder, args[1], variant.vector)
-        second = emit_load(builder, moved(builder, args[1], variant.lanes * variant.bytes), variant.vector)
-        return context.make_tuple(builder, sig.return_type, emit_deinterleave(builder, first, second))
-
-    return _pair(variant)(variant, address), emit
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def store_pairs(typingctx: Any, re: Any, im: Any, address: Any) -> Any:
-    """Store registers of real and imaginary parts as consecutive complex numbers."""
-
-    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        first, second = emit_interleave(builder, args[0], args[1])
-        emit_store(builder, first, args[2])
-        emit_store(builder, second, moved(builder, args[2], re.lanes * re.bits // 8))
-        return context.get_dummy_value()
-
-    return types.void(re, im, address), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]
