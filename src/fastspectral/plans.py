@@ -3,7 +3,8 @@
 A plan is plain arrays.  Building one costs its tables; kernels are compiled on first use and serve every length.
 """
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
@@ -37,6 +38,7 @@ Kind = Literal["complex", "real", "onesided", "inverse_onesided"]
 FAR, BEYOND = 256 << 10, 16 << 20  # bytes of all lines that do not stay in the second-level cache, in any cache
 CRITICAL = 2048  # bytes between points whose multiples fall on few sets of a cache
 BLOCK_BYTES = 512 << 10
+ROOTS_AT_A_TIME = 1 << 14  # a multiple of the lanes: temporaries of a long table would pass the table by far
 INTEGER, ROW = types.intp, types.CPointer(types.int64)
 
 
@@ -89,7 +91,7 @@ class ProgramBuilder:
         self.bits, self.group, self.ends = bits, group, ends
         self.rows: list[list[int]] = []
         self.sweeps: list[LineTransform] = []
-        self.tables: list[npt.NDArray[np.float64]] = []
+        self.tables: list[npt.NDArray[Any]] = []
         self.numbers = 0
         self.buffer = 0
         self.points = 0
@@ -103,17 +105,19 @@ class ProgramBuilder:
         """Keep the parts, one after the other, and return their offset in the program's tables."""
         offset = self.numbers * self.bits // 8
         # whole cache lines, and a register more: the last load of a ragged table may reach over its end
-        size = sum(part.size for part in parts)
+        kept = [part.astype(f"f{self.bits // 8}").ravel() for part in parts]
+        size = sum(part.size for part in kept)
         padding = -size % 16 + self.group.lanes
-        self.tables += [*(np.ravel(part) for part in parts), np.zeros(padding + -(padding + size) % 16)]
-        self.numbers += sum(part.size for part in self.tables[-len(parts) - 1 :])
+        padding += -(padding + size) % 16
+        self.tables += [*kept, np.zeros(padding, kept[0].dtype)]
+        self.numbers += size + padding
         return offset
 
     def program(self, points: int) -> Program:
         """Finish: put the tables into one array, in the precision of the transform, and turn offsets into addresses."""
         tables = aligned(self.numbers, f"f{self.bits // 8}")
         if self.tables:
-            np.concatenate(self.tables, out=tables, casting="same_kind")
+            np.concatenate(self.tables, out=tables)
         steps = np.array(self.rows, np.int64).reshape(-1, layout.PROGRAM_COLUMNS)
         steps[:, [layout.TABLE, layout.ROOTS]] += tables.ctypes.data
         return Program(steps, tables, max(points, self.points), tuple(self.sweeps))
@@ -137,9 +141,13 @@ class ProgramBuilder:
 
     def places(self, target: str, in_place: bool = False) -> tuple[int, int]:
         """Where the next step reads and where it writes."""
-        reads = layout.LINES if self.ends.reads and not self.rows else self.buffer
-        writes = self.buffer if in_place or reads == layout.LINES else 1 - self.buffer
-        return reads, layout.LINES if self.ends.writes and "results" in target else writes
+        if self.ends.reads and not self.rows:
+            reads, free = layout.LINES, 0
+        elif self.buffer == layout.LINES:
+            reads, free = layout.RESULTS, 0
+        else:
+            reads, free = self.buffer, self.buffer if in_place else 1 - self.buffer
+        return reads, layout.LINES if self.ends.writes and "results" in target else free
 
     def append(self, *row: int) -> None:
         """Append a row of the program."""
@@ -173,13 +181,15 @@ class ProgramBuilder:
             p = np.arange(left)
             p = p[p % part[1] < part[0]]
             # exponents p k of exp(−2πi / (radix · left)), 1 ≤ k < radix
-            w = roots_of_one(np.outer(p, np.arange(1, radix)) % (radix * left), radix * left)
             groups, span = len(p), done * self.point_bytes
             begin, end = source if number == 0 else "planes", target if groups == 1 else "planes"
             if done == 1 and self.group.line:
-                table = self.table(self.registers_of(w))
+                table = self.table(*self.first_twiddles(radix, groups))
                 self.step(mixed_radix.first_pass, table, groups, codelet=radix, source=begin, target=end)
-            elif radix in RADICES:
+                done *= radix
+                continue
+            w = roots_of_one(np.outer(p, np.arange(1, radix)) % (radix * left), radix * left)
+            if radix in RADICES:
                 table = self.table(np.stack([w.real, w.imag], -1)) if groups > 1 else 0
                 self.step(
                     mixed_radix.later_pass,
@@ -201,20 +211,22 @@ class ProgramBuilder:
                 self.step(mixed_radix.prime_pass, table, groups, span, radix, roots_table)
             done *= radix
 
-    def registers_of(self, w: npt.NDArray[np.complex128]) -> npt.NDArray[np.float64]:
-        """Twiddles (p, k) of a first pass as its registers take them, one after the other: (registers of p, k, parts, lanes)."""
-        groups, lanes = len(w), self.group.lanes
+    def first_twiddles(self, radix: int, groups: int) -> Iterator[npt.NDArray[np.float64]]:
+        """Twiddles (p, k) of a first pass as its registers take them, (registers of p, k, parts, lanes), some registers at a time: they are as many as points."""
+        lanes = self.group.lanes
         starts = np.minimum(np.arange(0, groups, lanes), groups - lanes)
-        taken = w[starts[:, np.newaxis] + np.array(lane_order(self.bits, lanes))]
-        return np.stack([taken.real, taken.imag], -1).transpose(0, 2, 3, 1)
+        for some in np.array_split(starts, -(-starts.size // 256)):
+            p = some[:, np.newaxis] + np.array(lane_order(self.bits, lanes))
+            w = roots_of_one(p[:, np.newaxis] * np.arange(1, radix)[:, np.newaxis] % (radix * groups), radix * groups)
+            yield np.stack([w.real, w.imag], 2)
 
-    def in_lane_order(self, factors: npt.NDArray[np.complex128], first: int = 0) -> npt.NDArray[np.complex128]:
-        """Factors of the points of one line as whole registers take them, from number `first` on; the others stay where they are."""
+    def in_lane_order(self, factors: npt.NDArray[np.complex128]) -> npt.NDArray[np.complex128]:
+        """Factors of the points of one line as whole registers take them; those of points behind the last whole one stay where they are."""
         if not self.group.line:
             return factors
-        end = factors.size - (factors.size - first) % self.group.lanes
-        registers = factors[first:end].reshape(-1, self.group.lanes)[:, lane_order(self.bits, self.group.lanes)]
-        return np.concatenate([factors[:first], registers.ravel(), factors[end:]])
+        end = factors.size - factors.size % self.group.lanes
+        registers = factors[:end].reshape(-1, self.group.lanes)[:, lane_order(self.bits, self.group.lanes)]
+        return np.concatenate([registers.ravel(), factors[end:]])
 
     def odd_real(self, name: str, n: int, bins: int, conjugate: bool, results: str) -> None:
         """Append the transform of an odd number n of real points to so many bins, or the one back ("fold")."""
@@ -280,8 +292,11 @@ class ProgramBuilder:
 
     def half_roots(self, n: int) -> int:
         """Table of exp(−2πi k/n) / 2 for k = 0..n/4."""
-        w = self.in_lane_order(roots_of_one(np.arange(n // 4 + 1), n) / 2, first=1)
-        return self.table(w.real, w.imag)
+        starts = [0, *range(1, n // 4 + 1, ROOTS_AT_A_TIME), n // 4 + 1]
+        pieces = [
+            self.in_lane_order(roots_of_one(np.arange(begin, end), n) / 2) for begin, end in itertools.pairwise(starts)
+        ]
+        return self.table(*(w.real for w in pieces), *(w.imag for w in pieces))
 
 
 class Shape(NamedTuple):
@@ -362,10 +377,12 @@ def program(
         entry += " weighted"
     elif windowed:
         build.step(bluestein.weigh_lanes, 0, shape.fill, shape.fill * bits // 8, in_place=True)
+    # A long line is in the caller's memory in between, too: one buffer less.
+    between = "pairs results" if how.split and ends.writes else build.rim
     if name == "complex":
         build.transform(how, n, entry, results)
     elif name in ("unzip", "unzip_full"):
-        build.transform(how, n // 2, entry, build.rim)
+        build.transform(how, n // 2, entry, between)
         mirror = n if name == "unzip_full" and group.line else 0
         unzip = real.unzip_line if group.line else real.unzip_lanes
         build.step(
@@ -379,7 +396,7 @@ def program(
         )
     elif name == "rezip":
         rezip = real.rezip_line if group.line else real.rezip_lanes
-        build.step(rezip, half_roots, n // 2, codelet="rezip", source=build.rim, target=f"{build.rim}{swapped}")
+        build.step(rezip, half_roots, n // 2, codelet="rezip", source=build.rim, target=f"{between}{swapped}")
         build.transform(how, n // 2, build.rim, results)
     elif "fold" in name:
         build.odd_real(name, n, shape.stored, inverse, build.results)

@@ -67,6 +67,7 @@ SUM, SUMS = 0.13, 6.0  # of one operation a point in the sums of a prime, and of
 CONFLICT, WAYS, SETS_BYTES = 0.15, 6, 4096
 # Of every pass whose two buffers, in bytes, are larger.
 AWAY = ((24 << 10, 0.4), (384 << 10, 0.6), (4 << 20, 1.8), (16 << 20, 5.0))
+LARGEST_WHOLE = 2 << 20  # bytes of a line for whose passes there is room: two more buffers, and twiddles as many as points
 LARGEST_DIRECT = 127  # prime whose sums are taken as they stand: their error grows with its square root
 SHORTEST_CONVOLUTION = 100  # over fewer points its error does not average out and may pass 0.6 eps sqrt(log2 n)
 CONVOLUTION = 1.6  # what a convolution must save to be worth its error, which is half as large again
@@ -274,7 +275,8 @@ def recipe(n: int, group: Group, registers: int, number_bytes: int, whole: bool 
         best = passes_of(length, group, registers, number_bytes)
         if not group.line or whole:
             return best
-        return min(best, sweeps_of(length, group, registers, number_bytes), key=lambda how: how.cost)
+        sweeps = sweeps_of(length, group, registers, number_bytes)
+        return sweeps if 2 * length * number_bytes > LARGEST_WHOLE and sweeps.split or sweeps.cost < best.cost else best
 
     best = direct(n)
     if n < SHORTEST_CONVOLUTION or max(best.factors, default=RADICES[-1] + 1) in RADICES:

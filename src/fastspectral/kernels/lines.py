@@ -121,8 +121,8 @@ def transform_groups(source: int, target: int, geometry: Any, scratch: int, begi
         for _ in range(geometry[way + STEPS]):
             row = pointer(address)
             last = row[TARGET]
-            x = lines[0] if row[SOURCE] == LINES else buffers[row[SOURCE]]
-            y = out_lines[0] if last == LINES else buffers[last]
+            places = (buffers[0], buffers[1], lines[0], out_lines[0])
+            x, y = places[row[SOURCE]], out_lines[0] if last == LINES else buffers[last]
             if row[ADDRESS]:
                 call_address(row[ADDRESS], (0, x, y, row, geometry))
             else:
@@ -226,7 +226,7 @@ def transform_line_parallel(source: Any, target: Any, geometry: Any, scratch: An
     """
     if share_memory(source, target):
         return False
-    places = (buffers[0].ctypes.data, buffers[1].ctypes.data, source.ctypes.data)
+    places = (buffers[0].ctypes.data, buffers[1].ctypes.data, source.ctypes.data, target.ctypes.data)
     workers, address = scratch.shape[0], geometry[PROGRAM]
     for _ in range(geometry[STEPS]):
         row = pointer(address)

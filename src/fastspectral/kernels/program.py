@@ -9,9 +9,10 @@ line in each lane.  Between passes the points lie in planes: a register of real 
 passes in pairs (re, im), which may start anywhere in memory.
 """
 
-# Columns of a program.  SOURCE and TARGET: 0 or 1, which of the two buffers (they may be the same), or LINES for the caller's own memory.
+# Columns of a program.  SOURCE and TARGET: 0 or 1, which of the two buffers (they may be the same), LINES for the caller's lines, those that are read or
+# those that are written; or, as a SOURCE, RESULTS for what an earlier step has written there.
 ADDRESS, SOURCE, TARGET = 0, 1, 2
-LINES = 2
+LINES, RESULTS = 2, 3
 # The step's own arguments: the address of its table of constants and what its kernel says about the others.
 TABLE, GROUPS, SPAN, RADIX, ROOTS = 3, 4, 5, 6, 7
 COUNT, MIRROR, POINTS, WINDOW = GROUPS, SPAN, RADIX, ROOTS

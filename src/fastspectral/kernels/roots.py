@@ -7,7 +7,7 @@ import numpy as np
 __all__ = ["roots_of_one"]
 
 PI = np.longdouble(np.pi) + np.longdouble(1.2246467991473532e-16)
-BLOCK = 1 << 16  # numerators at a time: the temporaries stay in the cache, and small beside the result
+BLOCK = 1 << 13  # numerators at a time: the temporaries stay in the cache, and small beside the result
 
 
 def roots_of_one(numerators: Any, n: int) -> Any:
