@@ -109,7 +109,7 @@ def njit(function: Any = None, *, parallel: bool = False) -> Any:
     return dispatcher
 
 
-_callbacks: dict[tuple[Callable[..., Any], Any], CFunc] = {}
+_callbacks: dict[tuple[Callable[..., Any], Any], tuple[CFunc, int]] = {}
 
 
 def compiled_address(function: Callable[..., None], *types: Any) -> int:
@@ -118,15 +118,17 @@ def compiled_address(function: Callable[..., None], *types: Any) -> int:
     Compiles on the first request only. The code lives as long as the process.
     """
     key = (function, types)
-    callback = _callbacks.get(key)
-    if callback is None:
+    known = _callbacks.get(key)
+    if known is None:
         callback = CFunc(function, (types, numba.types.void), {}, dict(OPTIONS))
         _attach_cache(callback, function)
         callback.compile()
-        callback = _callbacks.setdefault(key, callback)  # of two threads that compile the same, one wins for good
-    address = callback.address
-    assert address is not None
-    return address
+        address = callback.address
+        assert address is not None
+        known = _callbacks.setdefault(
+            key, (callback, address)
+        )  # of two threads that compile the same, one wins for good
+    return known[1]
 
 
 def entry_of(function: Any, *arguments: Any) -> Callable[..., Any]:

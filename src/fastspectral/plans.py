@@ -4,7 +4,7 @@ A plan is plain arrays.  Building one costs its tables; kernels are compiled on 
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
@@ -59,6 +59,11 @@ def aligned(count: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     return raw[start : start + count]
 
 
+def in_pairs(w: npt.NDArray[np.complex128]) -> npt.NDArray[np.float64]:
+    """Real and imaginary parts beside one another."""
+    return np.stack([w.real, w.imag], -1)
+
+
 def step_address(kernel: Callable[..., None], variant: Variant) -> int:
     """Address of a step compiled for a variant."""
     return compiled_address(kernel, variant, INTEGER, INTEGER, ROW, ROW)
@@ -91,6 +96,7 @@ class ProgramBuilder:
         self.bits, self.group, self.ends = bits, group, ends
         self.rows: list[list[int]] = []
         self.sweeps: list[LineTransform] = []
+        self.known: dict[tuple[Any, ...], int] = {}
         self.tables: list[npt.NDArray[Any]] = []
         self.numbers = 0
         self.buffer = 0
@@ -180,17 +186,18 @@ class ProgramBuilder:
             left //= radix
             p = np.arange(left)
             p = p[p % part[1] < part[0]]
-            # exponents p k of exp(−2πi / (radix · left)), 1 ≤ k < radix
             groups, span = len(p), done * self.point_bytes
             begin, end = source if number == 0 else "planes", target if groups == 1 else "planes"
+
+            def twiddles(p: Any = p, radix: int = radix, left: int = left) -> npt.NDArray[np.complex128]:
+                # exponents p k of exp(−2πi / (radix · left)), 1 ≤ k < radix
+                return self.roots(np.outer(p, np.arange(1, radix)) % (radix * left), radix * left)
+
             if done == 1 and self.group.line:
-                table = self.table(*self.first_twiddles(radix, groups))
+                table = self.once(("first", radix, groups), lambda: self.first_twiddles(radix, groups))  # noqa: B023 - called at once
                 self.step(mixed_radix.first_pass, table, groups, codelet=radix, source=begin, target=end)
-                done *= radix
-                continue
-            w = roots_of_one(np.outer(p, np.arange(1, radix)) % (radix * left), radix * left)
-            if radix in RADICES:
-                table = self.table(np.stack([w.real, w.imag], -1)) if groups > 1 else 0
+            elif radix in RADICES:
+                table = self.once((radix, left, *part), lambda: [in_pairs(twiddles())]) if groups > 1 else 0
                 self.step(
                     mixed_radix.later_pass,
                     table,
@@ -202,22 +209,33 @@ class ProgramBuilder:
                     twiddled=groups > 1,
                 )
             elif convolves(radix, registers()):
-                self.rader(radix, groups, done, w)
+                self.rader(radix, groups, done, twiddles())
             else:
                 half = np.arange(1, radix // 2 + 1)
-                roots = roots_of_one(np.outer(half, half) % radix, radix)
-                table = self.table(np.stack([w.real, w.imag], -1))
-                roots_table = self.table(np.stack([roots.real, -roots.imag], -1))
+                roots = self.roots(np.outer(half, half) % radix, radix)
+                table = self.table(in_pairs(twiddles()))
+                roots_table = self.table(in_pairs(roots.conj()))
                 self.step(mixed_radix.prime_pass, table, groups, span, radix, roots_table)
             done *= radix
 
+    def roots(self, numerators: npt.NDArray[np.int64], n: int) -> npt.NDArray[np.complex128]:
+        """exp(−2πi numerators / n), as exactly as the precision asks."""
+        w: npt.NDArray[np.complex128] = roots_of_one(numerators, n, self.bits)
+        return w
+
+    def once(self, key: tuple[Any, ...], parts: Callable[[], Iterable[npt.NDArray[np.float64]]]) -> int:
+        """Offset of a table that several passes may use: those of the two transforms of a convolution do."""
+        if key not in self.known:
+            self.known[key] = self.table(*parts())
+        return self.known[key]
+
     def first_twiddles(self, radix: int, groups: int) -> Iterator[npt.NDArray[np.float64]]:
-        """Twiddles (p, k) of a first pass as its registers take them, (registers of p, k, parts, lanes), some registers at a time: they are as many as points."""
+        """Twiddles (p, k) of a first pass as its registers take them, (registers of p, k, parts, lanes); some at a time, for they are as many as points."""
         lanes = self.group.lanes
         starts = np.minimum(np.arange(0, groups, lanes), groups - lanes)
         for some in np.array_split(starts, -(-starts.size // 256)):
             p = some[:, np.newaxis] + np.array(lane_order(self.bits, lanes))
-            w = roots_of_one(p[:, np.newaxis] * np.arange(1, radix)[:, np.newaxis] % (radix * groups), radix * groups)
+            w = self.roots(p[:, np.newaxis] * np.arange(1, radix)[:, np.newaxis] % (radix * groups), radix * groups)
             yield np.stack([w.real, w.imag], 2)
 
     def in_lane_order(self, factors: npt.NDArray[np.complex128]) -> npt.NDArray[np.complex128]:
@@ -238,7 +256,7 @@ class ProgramBuilder:
             self.step(real.hermitian_pass, 0, n // radix, codelet=radix)
         else:
             radix, m = factors[0], n // factors[0]
-            w = roots_of_one(np.outer(np.arange(m), np.arange(1, radix // 2 + 1)), n)
+            w = self.roots(np.outer(np.arange(m), np.arange(1, radix // 2 + 1)), n)
             table = self.table(np.stack([w.real, w.imag], -1))
             self.step(real.real_pass, table, m, codelet=radix, twiddled=m > 1)
             self.passes(m, factors[1:], "planes", "planes", width=radix // 2 + 1)
@@ -249,7 +267,7 @@ class ProgramBuilder:
         length, row_bytes, root = radix - 1, groups * done * self.point_bytes, primitive_root(radix)
         powers = np.array([pow(root, q, radix) for q in range(length)])
         inverses = np.roll(powers[::-1], 1)
-        spectrum = np.fft.fft(roots_of_one(inverses, radix).astype(np.clongdouble)) / length
+        spectrum = np.fft.fft(self.roots(inverses, radix).astype(np.clongdouble)) / length
         spectrum[0] = -1 / np.longdouble(length)  # exact, as it meets the mean of the data
         factors = passes(length, registers(), FREE)[1]
         self.step(rader.gather_rows, 0, radix, row_bytes, 0, self.table(np.append(powers, 0)))
@@ -267,9 +285,9 @@ class ProgramBuilder:
     def convolution(self, n: int, padded: int, source: str, target: str) -> None:
         """Append Bluestein's convolution."""
         squares = np.arange(n, dtype=np.int64)
-        chirp = roots_of_one(squares * squares % (2 * n), 2 * n)
-        # In float64 the transform of the kernel would add a third to the error of the result; a long one has the larger bound and needs the memory.
-        kernel = np.zeros(padded, np.clongdouble if padded <= 1 << 20 else np.complex128)
+        chirp = self.roots(squares * squares % (2 * n), 2 * n)
+        # In float64 the transform of the kernel would add a third to the error of a float64 result; a long one has the larger bound and needs the memory.
+        kernel = np.zeros(padded, np.clongdouble if self.bits == 64 and padded <= 1 << 20 else np.complex128)
         kernel[:n] = chirp.conj()
         kernel[padded - n + 1 :] = chirp[:0:-1].conj()
         spectrum = (np.fft.fft(kernel) / padded).astype(np.complex128)
@@ -294,7 +312,7 @@ class ProgramBuilder:
         """Table of exp(−2πi k/n) / 2 for k = 0..n/4."""
         starts = [0, *range(1, n // 4 + 1, ROOTS_AT_A_TIME), n // 4 + 1]
         pieces = [
-            self.in_lane_order(roots_of_one(np.arange(begin, end), n) / 2) for begin, end in itertools.pairwise(starts)
+            self.in_lane_order(self.roots(np.arange(begin, end), n) / 2) for begin, end in itertools.pairwise(starts)
         ]
         return self.table(*(w.real for w in pieces), *(w.imag for w in pieces))
 
@@ -696,8 +714,8 @@ def sweeps(
     second, point, group = n // first, 2 * bits // 8, Group(False, lanes)
     starts = np.minimum(np.arange(0, second, lanes), second - lanes)
     k = np.arange(first)
-    of_lanes = roots_of_one(np.outer(k, lane_order(bits, lanes)) % n, n)
-    of_groups = roots_of_one(np.outer(starts, k) % n, n)
+    of_lanes = roots_of_one(np.outer(k, lane_order(bits, lanes)) % n, n, bits)
+    of_groups = roots_of_one(np.outer(starts, k) % n, n, bits)
     near, far = np.stack([of_lanes.real, of_lanes.imag], 1), np.stack([of_groups.real, of_groups.imag], -1)
     factors = aligned(near.size + far.size, f"f{bits // 8}")
     factors[: near.size], factors[near.size :] = near.ravel(), far.ravel()

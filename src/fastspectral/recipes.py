@@ -67,7 +67,9 @@ SUM, SUMS = 0.13, 6.0  # of one operation a point in the sums of a prime, and of
 CONFLICT, WAYS, SETS_BYTES = 0.15, 6, 4096
 # Of every pass whose two buffers, in bytes, are larger.
 AWAY = ((24 << 10, 0.4), (384 << 10, 0.6), (4 << 20, 1.8), (16 << 20, 5.0))
-LARGEST_WHOLE = 2 << 20  # bytes of a line for whose passes there is room: two more buffers, and twiddles as many as points
+LARGEST_WHOLE = (
+    2 << 20
+)  # bytes of a line for whose passes there is room: two more buffers, and twiddles as many as points
 LARGEST_DIRECT = 127  # prime whose sums are taken as they stand: their error grows with its square root
 SHORTEST_CONVOLUTION = 100  # over fewer points its error does not average out and may pass 0.6 eps sqrt(log2 n)
 CONVOLUTION = 1.6  # what a convolution must save to be worth its error, which is half as large again
@@ -257,14 +259,20 @@ def passes_of(n: int, group: Group, registers: int, number_bytes: int) -> Recipe
 
 def sweeps_of(n: int, group: Group, registers: int, number_bytes: int) -> Recipe:
     """Recipe of one line by two sweeps, of transforms whose lengths are as close to one another as pays."""
-    best = Recipe((), 0, 0, math.inf)
     root = math.isqrt(n)
-    for first in range(max(group.lanes, root // 8), min(n // group.lanes, 8 * root) + 1):
-        if n % first == 0:
-            parts = [passes_of(m, Group(False, group.lanes), registers, number_bytes).cost for m in (first, n // first)]
-            best = min(best, Recipe((), 0, first, sum(parts)), key=lambda how: how.cost)
+    lengths = [m for m in range(max(group.lanes, root // 4), min(n // group.lanes, 4 * root) + 1) if n % m == 0]
+    best = Recipe((), 0, 0, math.inf)
+    for first in lengths:
+        cost = sum(side_by_side(m, group.lanes, registers, number_bytes) for m in (first, n // first))
+        best = min(best, Recipe((), 0, first, cost), key=lambda how: how.cost)
     # Read and written twice, each time by way of a block.
     return best._replace(cost=best.cost + 4 * way_of(n, group, number_bytes).cost + TURN)
+
+
+def side_by_side(n: int, lanes: int, registers: int, number_bytes: int) -> float:
+    """Cost of the passes of as many lines as there are lanes, roughly: without a search for every length and buffer."""
+    cost, factors = passes(n, registers, FREE)
+    return cost + len(factors) * way_of(n, Group(False, lanes), number_bytes).cost
 
 
 @lru_cache(maxsize=8192)
@@ -276,7 +284,9 @@ def recipe(n: int, group: Group, registers: int, number_bytes: int, whole: bool 
         if not group.line or whole:
             return best
         sweeps = sweeps_of(length, group, registers, number_bytes)
-        return sweeps if 2 * length * number_bytes > LARGEST_WHOLE and sweeps.split or sweeps.cost < best.cost else best
+        return (
+            sweeps if (2 * length * number_bytes > LARGEST_WHOLE and sweeps.split) or sweeps.cost < best.cost else best
+        )
 
     best = direct(n)
     if n < SHORTEST_CONVOLUTION or max(best.factors, default=RADICES[-1] + 1) in RADICES:
@@ -312,9 +322,7 @@ def choose_group(
         return -(-lines // group.lanes) * (one + (rim + unzips * UNZIP) * n + CALL)
 
     candidates = [Group(False, lanes)]
-    while dense and lanes > 1:
-        candidates.append(Group(True, lanes))
-        lanes //= 2
-    if candidates[0].lanes > 1:
+    if lanes > 1:
         candidates.append(Group(False, 1))
+        candidates += [Group(True, width) for width in (lanes, lanes // 2) if dense and width > 1]
     return min(candidates, key=cost)

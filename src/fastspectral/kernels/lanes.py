@@ -53,6 +53,7 @@ def lanes_of(bits: int) -> int:
     return max(1, register_bytes() * 8 // bits)
 
 
+@cache
 def registers() -> int:
     """SIMD registers of Numba's target."""
     return 32 if register_bytes() == 64 or _target()[0].startswith(("aarch64", "arm64")) else 16
