@@ -20,6 +20,14 @@ class Library:
         """DFT of complex `z` along `axis`."""
         raise NotImplementedError
 
+    def ifft(self, z):
+        """Inverse DFT of the rows of complex `z`."""
+        raise NotImplementedError
+
+    def full(self, x):
+        """All bins of the DFT of the rows of real `x`."""
+        raise NotImplementedError
+
     def rfft(self, x):
         """One-sided DFT of the rows of real `x`."""
         raise NotImplementedError
@@ -49,6 +57,13 @@ class Fastspectral(Library):
     def fft(self, z, axis):
         pairs = as_pairs(z)
         return lambda: self.module.dft(pairs, None, axis)
+
+    def ifft(self, z):
+        pairs = as_pairs(z)
+        return lambda: self.module.dft(pairs, inverse=True)
+
+    def full(self, x):
+        return lambda: self.module.dft(x[..., np.newaxis])
 
     def rfft(self, x):
         return lambda: self.module.dft(x[..., np.newaxis], onesided=True)
@@ -80,6 +95,12 @@ class NumPyLike(Library):
     def fft(self, z, axis):
         return lambda: self.module.fft(z, axis=axis)
 
+    def ifft(self, z):
+        return lambda: self.module.ifft(z)
+
+    def full(self, x):
+        return lambda: self.module.fft(x)
+
     def rfft(self, x):
         return lambda: self.module.rfft(x)
 
@@ -107,6 +128,9 @@ class PyFFTW(Library):
     def fft(self, z, axis):
         return self._plan("fft", z, axis=axis)
 
+    def ifft(self, z):
+        return self._plan("ifft", z)
+
     def rfft(self, x):
         return self._plan("rfft", x)
 
@@ -117,6 +141,9 @@ class PyFFTW(Library):
 class Ducc0(Library):
     def fft(self, z, axis):
         return lambda: self.module.fft.c2c(z, axes=(axis,))
+
+    def ifft(self, z):
+        return lambda: self.module.fft.c2c(z, axes=(1,), forward=False, inorm=2)
 
     def rfft(self, x):
         return lambda: self.module.fft.r2c(x, axes=(1,))
@@ -141,6 +168,12 @@ class Torch(Library):
 
     def fft(self, z, axis):
         return self._call(self.module.fft.fft, z, dim=axis)
+
+    def ifft(self, z):
+        return self._call(self.module.fft.ifft, z)
+
+    def full(self, x):
+        return self._call(self.module.fft.fft, x)
 
     def rfft(self, x):
         return self._call(self.module.fft.rfft, x)
