@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from fastspectral.ops import _lines
+
 # No deadline: the first example of a property compiles its kernel.
 settings.register_profile("quick", max_examples=40, deadline=None)
 settings.register_profile("thorough", max_examples=1000, deadline=None)
@@ -16,3 +18,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 def rng():
     """Random numbers, the same in every run and for every test by itself."""
     return np.random.default_rng(20260117)
+
+
+@pytest.fixture(autouse=True)
+def _share_the_smallest_work(monkeypatch):
+    """Tests that ask for several threads get them, however small their arrays."""
+    monkeypatch.setattr(_lines, "ALONE", 0)

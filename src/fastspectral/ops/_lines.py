@@ -15,6 +15,9 @@ from fastspectral.plans import Lines, LineTransform
 
 KEPT_WORDS = 1 << 18  # 2 MiB
 PARALLEL_THRESHOLD = 1 << 15  # points; below, starting threads costs more than it saves
+ALONE = (
+    1 << 14
+)  # points that one thread transforms whatever `workers` allows: 16 us of work, a fifth of what waking a thread may take
 
 
 def collapsed(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int] | None:
@@ -90,9 +93,10 @@ def flat(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def run(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any], workers: Any) -> bool:
     """Transform all lines of the `flat` source into the dense `target`.  Gives False, with nothing done, where two dense arrays overlap."""
-    threads = 1 if type(workers) is int and workers == 1 else resolve_workers(workers, plan.work, PARALLEL_THRESHOLD)
-    if threads > 1:
-        return run_parallel(plan, source, target.ravel(), threads)
+    if not (type(workers) is int and (workers == 1 or (workers > 1 and plan.work < ALONE))):
+        threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD)
+        if threads > 1:
+            return run_parallel(plan, source, target.ravel(), threads)
     scratch = _kept.scratch
     if scratch[0] < plan.scratch_words:
         scratch = more_scratch(plan.scratch_words)

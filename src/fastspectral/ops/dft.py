@@ -48,7 +48,7 @@ def dft(
         Where to put the result: exact shape and dtype, any strides.  It may be `input` itself, where shape and dtype
         allow; it may not overlap it otherwise.
     workers : int, optional
-        Threads; -1 for all.  Default: see `set_workers`.
+        Threads at most; -1 for all.  Default: see `set_workers`.
 
     Returns
     -------

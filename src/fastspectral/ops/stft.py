@@ -45,7 +45,7 @@ def stft(
     out : ndarray, optional
         Where to put the result: exact shape and dtype, any strides, no memory shared with the inputs.
     workers : int, optional
-        Threads; -1 for all.  Default: see `set_workers`.
+        Threads at most; -1 for all.  Default: see `set_workers`.
 
     Returns
     -------
