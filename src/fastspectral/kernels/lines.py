@@ -11,7 +11,7 @@ Arguments: source, target, 1-D arrays that start where the caller's data start; 
 from typing import Any
 
 from fastspectral._jit import njit, prange
-from fastspectral.kernels.lanes import call_address, copy_half_word, pointer, prefetch
+from fastspectral.kernels.lanes import call_address, copy_two_bytes, pointer, prefetch
 from fastspectral.kernels.program import (
     ADDRESS,
     BLOCK,
@@ -149,7 +149,7 @@ def transform_groups(source: int, target: int, geometry: Any, scratch: int, begi
 
 @njit
 def copy_rows(source: int, source_bytes: int, target: int, target_bytes: int, rows: int, size: int) -> None:
-    """Rows of `size` bytes, a multiple of 4."""
+    """Rows of `size` bytes, an even number."""
     for k in range(rows):
         x, y = source + k * source_bytes, target + k * target_bytes
         for i in range(0, size, ALIGNMENT):
@@ -157,8 +157,8 @@ def copy_rows(source: int, source_bytes: int, target: int, target_bytes: int, ro
         words, y_words = pointer(x), pointer(y)
         for i in range(size // 8):
             y_words[i] = words[i]
-        if size % 8:
-            copy_half_word(x + size - 4, y + size - 4)
+        for i in range(size - size % 8, size, 2):
+            copy_two_bytes(x + i, y + i)
 
 
 def transform_blocks(source: int, target: int, geometry: Any, scratch: int, begin: int, end: int) -> None:
