@@ -34,7 +34,9 @@ from fastspectral.recipes import (
 )
 
 Kind = Literal["complex", "real", "onesided", "inverse_onesided"]
-Half = Literal["", "float16", "bfloat16"]  # format of numbers of 16 bits, which are computed with in float32; "" for others
+Half = Literal[
+    "", "float16", "bfloat16"
+]  # format of numbers of 16 bits, which are computed with in float32; "" for others
 FAR, BEYOND = 256 << 10, 16 << 20  # bytes of all lines that do not stay in the second-level cache, in any cache
 CRITICAL = 2048  # bytes between points whose multiples fall on few sets of a cache
 BLOCK_BYTES = 512 << 10
@@ -91,9 +93,7 @@ class Ends(NamedTuple):
 class ProgramBuilder:
     """Collects steps; the data move from one buffer to the other and back."""
 
-    def __init__(
-        self, bits: int, group: Group, ends: Ends, scaled: bool, halves: tuple[Half, Half] = ("", "")
-    ) -> None:
+    def __init__(self, bits: int, group: Group, ends: Ends, scaled: bool, halves: tuple[Half, Half] = ("", "")) -> None:
         self.bits, self.group, self.ends, self.halves = bits, group, ends, halves
         self.rows: list[list[int]] = []
         self.sweeps: list[LineTransform] = []
@@ -342,9 +342,7 @@ def recipe_of(length: int, group: Group, bits: int, whole: bool = False) -> Reci
     return recipe(length, group, registers(), bits // 8, whole)
 
 
-def possible_ends(
-    name: str, how: Recipe, windowed: bool, group: Group, halves: tuple[Half, Half] = ("", "")
-) -> Ends:
+def possible_ends(name: str, how: Recipe, windowed: bool, group: Group, halves: tuple[Half, Half] = ("", "")) -> Ends:
     """Which ends of a program can be at the caller's lines, if they are dense and whole."""
     elsewhere = how.padded > 0 or how.split > 0
     reads = name in ("rezip", "fold") or (

@@ -202,7 +202,12 @@ def store_tiled(
             prefetch(starts, ahead + k * size)
         store_tile(variant, source + k // 2 * vector, distance, factor, starts, k * size)
     for k in range(full, 2 * count):
-        scatter(variant, scaled(variant, load(variant, source + k // 2 * vector + k % 2 * distance), factor), lines, k * size)
+        scatter(
+            variant,
+            scaled(variant, load(variant, source + k // 2 * vector + k % 2 * distance), factor),
+            lines,
+            k * size,
+        )
 
 
 def store_natural(
