@@ -717,7 +717,8 @@ def sweeps(
     """The two sweeps of one line of n = first · second points (Gentleman & Sande 1966; Bailey, "FFTs in external or hierarchical memory", 1990).
 
     With j = j₁ · second + j₂ and k = k₁ + first · k₂: transforms over j₁, for neighbours j₂ side by side, times exp(−2πi j₂ k₁ / n); then over j₂, for
-    neighbours k₁ side by side.  Far memory is read and written twice, whatever n.  swapped: parts are exchanged where pairs are read, where they are written; halves: what these are.
+    neighbours k₁ side by side.  Far memory is read and written twice, whatever n.  swapped: parts are exchanged where pairs are read, where they are written;
+    halves: which ones these pairs are of.
     """
     second, group = n // first, Group(False, lanes)
     starts = np.minimum(np.arange(0, second, lanes), second - lanes)

@@ -678,8 +678,8 @@ def gather_pairs(typingctx: Any, variant: Any, table: Any, offset: Any) -> Any:
         while len(rows) > 2:
             n = rows[0].type.count
             rows = [shuffled(builder, rows[i], rows[i + 1], list(range(2 * n))) for i in range(0, len(rows), 2)]
-        pairs = (emit_widened(builder, variant, row) for row in rows)
-        return context.make_tuple(builder, sig.return_type, emit_part(builder, *pairs, variant.bits))
+        first, second = (emit_widened(builder, variant, row) for row in rows)
+        return context.make_tuple(builder, sig.return_type, emit_part(builder, first, second, variant.bits))
 
     return _pair(variant)(variant, table, offset), emit
 
