@@ -141,7 +141,7 @@ LAYOUTS = {
     "columns": lambda n: ((2, n, 19), 1),
     "few columns": lambda n: ((5, n, 3), 1),
     "bundles": lambda n: ((37, n, 3), 1),
-    "far columns": lambda n: ((n, 1 + (1 << 18) // n), 0),
+    "far columns": lambda n: ((n, 1024), 0),
     "strided": lambda n: ((6, n), 1),
 }
 
@@ -157,6 +157,8 @@ def test_lines_of_halves(layout, dtype, rng):
             wide = x.astype(np.float32)
             if layout == "strided":
                 x, wide = (np.repeat(a, 2, axis=1)[:, ::2] for a in (x, wide))
+            if layout == "far columns":  # the last block has a single one, of two bytes if real
+                x, wide = x[:, :513], wide[:, :513]
             for length in (n, n + 3):
                 computed = dft(wide, length, axis, **options)
                 memory, out = guarded(computed.shape, dtype)
