@@ -27,18 +27,20 @@ def numbers(*shape, dtype=np.float64):
 LINES = numbers(1501, 400, 2)
 COLUMNS = numbers(30, 600, 37, 2, dtype=np.float32)
 BINS = numbers(1503, 201, 2, dtype=np.float32)
+LINE = numbers(1, 300_000, 2, dtype=np.float32)
 SPEECH, WINDOW = numbers(2, 80000), np.hanning(400)
 X, W = numbers(2, 64, 400, dtype=np.float32), numbers(64, 64, 8, dtype=np.float32)
 IMAGE, TAPS = numbers(2, 48, 40, 41), numbers(48, 8, 3, 3)
 
-# Whole groups of lines and ragged ones, a convolution for a length with a large prime, every way in and out of a real
-# transform; ConvTranspose in blocks, in groups, and with a weight that only the direct sum takes.
+# Whole groups of lines and ragged ones, one line that is long enough for two sweeps, a convolution for a length with a large prime,
+# every way in and out of a real transform; ConvTranspose in blocks, in groups, and with a weight that only the direct sum takes.
 CALLS = {
     "dft": lambda: fastspectral.dft(LINES),
     "dft of columns": lambda: fastspectral.dft(COLUMNS, axis=1),
     "dft of a prime length": lambda: fastspectral.dft(LINES[:301], 1009),
     "dft of real lines": lambda: fastspectral.dft(LINES[..., :1], onesided=True),
     "dft to real lines": lambda: fastspectral.dft(BINS, inverse=True, onesided=True),
+    "dft of one long line": lambda: fastspectral.dft(LINE, 1 << 19),
     "dft in float16": lambda: fastspectral.dft(LINES.astype(np.float16), inverse=True),
     "stft": lambda: fastspectral.stft(SPEECH, 160, WINDOW),
     "stft of odd frames": lambda: fastspectral.stft(SPEECH, 100, frame_length=31, onesided=False),

@@ -35,6 +35,9 @@ from fastspectral.recipes import (
 )
 
 Kind = Literal["complex", "real", "onesided", "inverse_onesided"]
+Half = Literal[
+    "", "float16", "bfloat16"
+]  # format of numbers of 16 bits, which are computed with in float32; "" for others
 FAR, BEYOND = 256 << 10, 16 << 20  # bytes of all lines that do not stay in the second-level cache, in any cache
 CRITICAL = 2048  # bytes between points whose multiples fall on few sets of a cache
 BLOCK_BYTES = 512 << 10
@@ -69,11 +72,13 @@ def step_address(kernel: Callable[..., None], variant: Variant) -> int:
     return compiled_address(kernel, variant, INTEGER, INTEGER, ROW, ROW)
 
 
-def rim_address(name: str, direction: Literal["load", "store"], bits: int, lanes: int, scaled: bool = False) -> int:
+def rim_address(
+    name: str, direction: Literal["load", "store"], bits: int, lanes: int, half: Half, scaled: bool = False
+) -> int:
     """Address of the load or the store of a layout."""
     load, store = LAYOUTS[name]
-    source, target = "reals" if "reals" in name else "pairs", "scaled" if scaled else "planes"
-    variant = Variant(bits, lanes, source=source, target=target)
+    numbers, target = "reals" if "reals" in name else "pairs", "scaled" if scaled else "planes"
+    variant = Variant(bits, lanes, source=f"{numbers} {half}".rstrip(), target=target)
     return compiled_address(load if direction == "load" else store, variant, ROW, *[INTEGER] * 6)
 
 
@@ -83,7 +88,10 @@ def executor_address(executor: Callable[..., None]) -> int:
 
 
 class Ends(NamedTuple):
-    """Whether the program itself reads the caller's lines, and whether it writes them; else rim kernels do."""
+    """Whether the program itself reads the caller's lines, and whether it writes them; else rim kernels do.
+
+    Of halves only the rim kernels know, those of sweeps included.
+    """
 
     reads: bool
     writes: bool
@@ -92,8 +100,8 @@ class Ends(NamedTuple):
 class ProgramBuilder:
     """Collects steps; the data move from one buffer to the other and back."""
 
-    def __init__(self, bits: int, group: Group, ends: Ends, scaled: bool) -> None:
-        self.bits, self.group, self.ends = bits, group, ends
+    def __init__(self, bits: int, group: Group, ends: Ends, scaled: bool, halves: tuple[Half, Half] = ("", "")) -> None:
+        self.bits, self.group, self.ends, self.halves = bits, group, ends, halves
         self.rows: list[list[int]] = []
         self.sweeps: list[LineTransform] = []
         self.known: dict[tuple[Any, ...], int] = {}
@@ -166,8 +174,12 @@ class ProgramBuilder:
             self.convolution(n, how.padded, source, target)
         elif how.split:
             swapped = ("swapped" in source, "swapped" in target)
+            halves = [
+                half if place == layout.LINES else ""
+                for half, place in zip(self.halves, self.places(target), strict=True)
+            ]
             for sweep, end in zip(
-                sweeps(n, how.split, self.bits, self.group.lanes, swapped, "scaled" in target),
+                sweeps(n, how.split, self.bits, self.group.lanes, swapped, "scaled" in target, halves),
                 ("planes", target),
                 strict=True,
             ):
@@ -363,7 +375,7 @@ def recipe_of(length: int, group: Group, bits: int, whole: bool = False) -> Reci
     return recipe(length, group, registers(), bits // 8, whole)
 
 
-def possible_ends(name: str, how: Recipe, windowed: bool, group: Group) -> Ends:
+def possible_ends(name: str, how: Recipe, windowed: bool, group: Group, halves: tuple[Half, Half] = ("", "")) -> Ends:
     """Which ends of a program can be at the caller's lines, if they are dense and whole."""
     elsewhere = how.padded > 0 or how.split > 0
     reads = name in ("rezip", "fold") or (
@@ -371,18 +383,31 @@ def possible_ends(name: str, how: Recipe, windowed: bool, group: Group) -> Ends:
     )
     writes = name in ("unzip", "unfold", "unfold_full") or (name == "unzip_full" and group.line)
     writes = writes or (name in ("complex", "rezip") and (how.factors[-1] in RADICES if how.factors else elsewhere))
+    if halves[0]:
+        reads = how.split > 0 and name in ("complex", "unzip", "unzip_full")
+    if halves[1]:
+        writes = how.split > 0 and name in ("complex", "rezip")
     return Ends(reads and (not windowed or group.line), writes)
 
 
 @lru_cache(maxsize=256)
 def program(
-    name: str, n: int, bits: int, group: Group, ends: Ends, inverse: bool, scaled: bool, windowed: bool, whole: bool
+    name: str,
+    n: int,
+    bits: int,
+    group: Group,
+    ends: Ends,
+    inverse: bool,
+    scaled: bool,
+    windowed: bool,
+    whole: bool,
+    halves: tuple[Half, Half] = ("", ""),
 ) -> Program:
-    """Program of an algorithm; whole: without sweeps.
+    """Program of an algorithm; whole: without sweeps; halves: of the lines that the program reads and writes.
 
     If `windowed`, the window's address is to be put into its first step: WINDOW for one line, TABLE for several.
     """
-    shape, build = shape_of(name, n), ProgramBuilder(bits, group, ends, scaled)
+    shape, build = shape_of(name, n), ProgramBuilder(bits, group, ends, scaled, halves)
     how = recipe_of(shape.length, group, bits, whole)
     half_roots = build.half_roots(n) if "zip" in name else 0
     swapped = " swapped" if inverse and name in ("complex", "rezip") else ""
@@ -395,8 +420,8 @@ def program(
         entry += " weighted"
     elif windowed:
         build.step(bluestein.weigh_lanes, 0, shape.fill, shape.fill * bits // 8, in_place=True)
-    # A long line is in the caller's memory in between, too: one buffer less.
-    between = "pairs results" if how.split and ends.writes else build.rim
+    # A long line is in the caller's memory in between, too, where there is room for it: one buffer less.
+    between = "pairs results" if how.split and ends.writes and not halves[1] else build.rim
     if name == "complex":
         build.transform(how, n, entry, results)
     elif name in ("unzip", "unzip_full"):
@@ -428,13 +453,18 @@ def program(
 
 
 class Lines(NamedTuple):
-    """Where lines lie: line (i, j) of outer × inner starts at i × outer_bytes + j × inner_bytes, its points are step_bytes apart."""
+    """Where lines lie: line (i, j) of outer × inner starts at i × outer_bytes + j × inner_bytes, its points are step_bytes apart.  And whether of halves."""
 
     outer: int
     inner: int
     outer_bytes: int
     inner_bytes: int
     step_bytes: int
+    half: Half = ""
+
+    def dense_bytes(self, form: str, bits: int) -> int:
+        """Bytes of what stands for a point in dense lines of a form (see `Shape`): a number, or a pair of them."""
+        return (2 if self.half else bits // 8) * (2 if form == "pairs" else 1)
 
 
 class LineTransform(NamedTuple):
@@ -461,21 +491,21 @@ def far_apart(shape: "Shape", sides: tuple[Lines, Lines], bits: int, group: Grou
     if group.line or group.lanes == 1:
         return False
     for form, lines in zip((shape.source, shape.target), sides, strict=True):
-        if lines.inner < group.lanes or lines.inner_bytes != bits // 8 * (2 if form == "pairs" else 1):
+        if lines.inner < group.lanes or lines.inner_bytes != lines.dense_bytes(form, bits):
             return False
-    size = sides[0].outer * sides[0].inner * shape.length * 2 * bits // 8
+    size = sides[0].outer * sides[0].inner * shape.length * sides[0].dense_bytes("pairs", bits)
     return size > BEYOND or (size > FAR and any(lines.step_bytes % CRITICAL == 0 for lines in sides))
 
 
 def rim(form: str, lines: Lines, bits: int, group: Group, blocks: bool = False) -> tuple[str, str, int, int]:
     """Layouts for full and for ragged groups, and the bytes between points and between the parts of a pair; blocks: there are no ragged groups."""
-    size = bits // 8
+    point = lines.dense_bytes(form, bits)
     if form == "reals":
-        name = "tiled reals" if lines.step_bytes == size and group.lanes > 1 else "reals"
+        name = "tiled reals" if lines.step_bytes == point and group.lanes > 1 else "reals"
         return name, name, lines.step_bytes, 0
-    step, part, point = lines.step_bytes, size, 2 * size
+    step, part = lines.step_bytes, point // 2
     if form == "reals as pairs":
-        step, part, point = 2 * lines.step_bytes, lines.step_bytes, size
+        step, part = 2 * lines.step_bytes, lines.step_bytes
     if lines.step_bytes == point and (group.line or group.lanes > 1):
         dense = "line" if group.line else "tiled"
         return dense, dense, step, part
@@ -524,7 +554,7 @@ def line_transform(
             return bundle
     shape = shape_of(name, n)
     dense = all(
-        form != "reals" and lines.step_bytes == bits // 8 * (2 if form == "pairs" else 1)
+        form != "reals" and lines.step_bytes == lines.dense_bytes(form, bits)
         for form, lines in ((shape.source, source), (shape.target, target))
     )
     lines = source.outer * source.inner
@@ -537,15 +567,18 @@ def line_transform(
     store, store_ragged, target_step, target_part = rim(shape.target, target, bits, group, blocks)
     run = source.inner if blocks or load != load_ragged or store != store_ragged else lines
     written = (stored or shape.stored) * (2 if shape.target == "reals as pairs" else 1)
+    halves = (source.half, target.half)
     complete = keep == {"pairs": shape.fill, "reals as pairs": 2 * shape.fill, "reals": 0}[shape.source]
-    possible = possible_ends(name, recipe_of(shape.length, group, bits, whole), windowed, group)
+    possible = possible_ends(name, recipe_of(shape.length, group, bits, whole), windowed, group, halves)
     ends = Ends(
         possible.reads and complete and load in ("line", "natural"),
         possible.writes and not stored and store in ("line", "natural"),
     )
     ragged_ends = Ends(ends.reads and load_ragged == load, ends.writes and store_ragged == store)
     scaled = scaled or inverse
-    programs = [program(name, n, bits, group, which, inverse, scaled, windowed, whole) for which in (ends, ragged_ends)]
+    programs = [
+        program(name, n, bits, group, which, inverse, scaled, windowed, whole, halves) for which in (ends, ragged_ends)
+    ]
     exchanged = not group.line and inverse  # the steps of one line exchange by themselves
     return assembled(
         programs,
@@ -575,9 +608,9 @@ def bundled(n: int, keep: int, inverse: bool, bits: int, source: Lines, target: 
     All lines of a bundle are taken as one line of so many times as many points, of which each pass takes that many neighbours at a time; in the lanes are
     several bundles.  Line by line every number would have to be fetched by itself (1000 x 64 x 3: 1.4 times the time).
     """
-    lanes, point, width = lanes_of(bits), 2 * bits // 8, source.inner
+    lanes, point, width = lanes_of(bits), source.dense_bytes("pairs", bits), source.inner
     group = Group(False, lanes)
-    if not (1 < width < lanes <= source.outer and n * width * lanes * point <= BLOCK_BYTES):
+    if not (1 < width < lanes <= source.outer and n * width * lanes * 2 * bits // 8 <= BLOCK_BYTES):
         return None
     if any(lines.inner_bytes != point or lines.step_bytes != width * point for lines in (source, target)):
         return None
@@ -589,7 +622,7 @@ def bundled(n: int, keep: int, inverse: bool, bits: int, source: Lines, target: 
     build.passes(n, how.factors, "planes", "planes", width)
     program = build.program(n * width + lanes)
     sides = (
-        Side(Lines(1, lines.outer, 0, lines.outer_bytes, point), ("tiled",) * 2, point, bits // 8, inverse)
+        Side(Lines(1, lines.outer, 0, lines.outer_bytes, point, lines.half), ("tiled",) * 2, point, point // 2, inverse)
         for lines in (source, target)
     )
     return assembled(
@@ -646,9 +679,13 @@ def assembled(
     geometry = np.zeros(layout.GEOMETRY_SIZE, np.int64)
     for number, way in enumerate((0, layout.RAGGED)):
         if not ends[number].reads:
-            geometry[way + layout.LOAD] = rim_address(source.layouts[number], "load", bits, group.lanes)
+            geometry[way + layout.LOAD] = rim_address(
+                source.layouts[number], "load", bits, group.lanes, source.lines.half
+            )
         if not ends[number].writes:
-            geometry[way + layout.STORE] = rim_address(target.layouts[number], "store", bits, group.lanes, scaled)
+            geometry[way + layout.STORE] = rim_address(
+                target.layouts[number], "store", bits, group.lanes, target.lines.half, scaled
+            )
         steps = programs[number].steps
         geometry[way + layout.PROGRAM], geometry[way + layout.STEPS] = steps.ctypes.data, len(steps)
     geometry[layout.OUTER : layout.LANES + 1] = source.lines.outer, source.lines.inner, run, width
@@ -704,14 +741,21 @@ def block_of(sides: tuple[Side, Side], run: int, group: Group) -> int:
 
 
 def sweeps(
-    n: int, first: int, bits: int, lanes: int, swapped: tuple[bool, bool], scaled: bool
+    n: int,
+    first: int,
+    bits: int,
+    lanes: int,
+    swapped: tuple[bool, bool],
+    scaled: bool,
+    halves: Sequence[Half],
 ) -> tuple[LineTransform, LineTransform]:
     """The two sweeps of one line of n = first · second points (Gentleman & Sande 1966; Bailey, "FFTs in external or hierarchical memory", 1990).
 
     With j = j₁ · second + j₂ and k = k₁ + first · k₂: transforms over j₁, for neighbours j₂ side by side, times exp(−2πi j₂ k₁ / n); then over j₂, for
-    neighbours k₁ side by side.  Far memory is read and written twice, whatever n.  swapped: parts are exchanged where pairs are read, where they are written.
+    neighbours k₁ side by side.  Far memory is read and written twice, whatever n.  swapped: parts are exchanged where pairs are read, where they are written;
+    halves: which ones these pairs are of.
     """
-    second, point, group = n // first, 2 * bits // 8, Group(False, lanes)
+    second, group = n // first, Group(False, lanes)
     starts = np.minimum(np.arange(0, second, lanes), second - lanes)
     k = np.arange(first)
     of_lanes = roots_of_one(np.outer(k, lane_order(bits, lanes)) % n, n, bits)
@@ -719,11 +763,13 @@ def sweeps(
     near, far = np.stack([of_lanes.real, of_lanes.imag], 1), np.stack([of_groups.real, of_groups.imag], -1)
     factors = aligned(near.size + far.size, f"f{bits // 8}")
     factors[: near.size], factors[near.size :] = near.ravel(), far.ravel()
+    point = 2 * bits // 8
     block = lanes * point
-    columns, rows = Lines(1, second, 0, point, second * point), Lines(1, first, 0, point, first * point)
+    x, y = (4 if half else point for half in halves)
+    columns, rows = Lines(1, second, 0, x, second * x, halves[0]), Lines(1, first, 0, y, first * y, halves[1])
     middle, middle_rows = Lines(1, second, 0, first * point, 0), Lines(1, first, 0, block, 0)
-    reads = possible_ends("complex", recipe_of(first, group, bits), False, group).reads
-    writes = possible_ends("complex", recipe_of(second, group, bits), False, group).writes
+    reads = possible_ends("complex", recipe_of(first, group, bits), False, group).reads and not halves[0]
+    writes = possible_ends("complex", recipe_of(second, group, bits), False, group).writes and not halves[1]
     down, up = Ends(reads, False), Ends(False, writes)
     in_blocks = n * point > FAR
     unit = reciprocal(n if scaled else 1, bits)
@@ -731,7 +777,7 @@ def sweeps(
         assembled(
             (program("complex", first, bits, group, down, swapped[0], False, False, True),) * 2,
             (down, down),
-            Side(columns, ("natural",) * 2, columns.step_bytes, bits // 8, swapped[0], in_blocks * first),
+            Side(columns, ("natural",) * 2, columns.step_bytes, x // 2, swapped[0], in_blocks * first),
             Side(middle, ("turned",) * 2, near.size * bits // 8, 0, False),
             bits=bits,
             group=group,
@@ -746,7 +792,7 @@ def sweeps(
             (program("complex", second, bits, group, up, swapped[1], scaled, False, True),) * 2,
             (up, up),
             Side(middle_rows, ("turned",) * 2, first * block, 0, False),
-            Side(rows, ("natural",) * 2, rows.step_bytes, bits // 8, swapped[1], in_blocks * second),
+            Side(rows, ("natural",) * 2, rows.step_bytes, y // 2, swapped[1], in_blocks * second),
             bits=bits,
             group=group,
             run=first,

@@ -1,5 +1,6 @@
 """The intrinsics, each compiled for every register width that this machine can run."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 from numba import njit, types
@@ -76,6 +77,57 @@ def test_ends(target, source, bits, width):
     np.testing.assert_array_equal(z, want)
 
 
+def beside(values):
+    """The values and their neighbours in float32."""
+    return np.concatenate([values, *(np.nextafter(values, np.float32(side)) for side in (-np.inf, np.inf))])
+
+
+@pytest.mark.parametrize("by", ["instruction", "integers"])
+@pytest.mark.parametrize("width", [1, 4, 8])
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_halves_are_converted(dtype, width, by, monkeypatch):
+    """All of them; back, each of them and its neighbours in float32, ties between two of them and theirs, and any bits at all."""
+    if by == "integers":
+        monkeypatch.setattr(lanes, "converts_halves", lambda: False)
+    elif not lanes.converts_halves():
+        pytest.skip("no such instruction here")
+    make = variant_of(32, width, 0, f"pairs {np.dtype(dtype).name}")
+
+    @njit
+    def widen(x, y):
+        variant = make()
+        for k in range(0, x.size, width):
+            value = lanes.read_numbers(variant, x.ctypes.data + k * lanes.stored_bytes(variant))
+            lanes.store(value, y.ctypes.data + k * lanes.number_bytes(variant))
+
+    @njit
+    def narrow(x, y):
+        variant = make()
+        for k in range(0, x.size, width):
+            value = lanes.load(variant, x.ctypes.data + k * lanes.number_bytes(variant))
+            lanes.write_numbers(variant, value, y.ctypes.data + k * lanes.stored_bytes(variant))
+
+    bits = np.arange(65536, dtype=np.uint16)
+    wide, exact = np.empty(bits.size, np.float32), bits.view(dtype).astype(np.float32)
+    widen(bits, wide)
+    np.testing.assert_array_equal(wide, exact)
+    np.testing.assert_array_equal(np.signbit(wide[::0x8000]), [False, True])
+
+    finite = np.sort(exact[np.isfinite(exact)]).astype(np.float64)
+    ties = ((finite[1:] + finite[:-1]) / 2).astype(np.float32)
+    beyond = np.array([65520, -65520, 65536, 3.4e38, 1e-45, -1e-45, np.inf, -np.inf], np.float32)
+    anything = np.random.default_rng(5).integers(0, 1 << 32, 1 << 16, np.uint32).view(np.float32)
+    numbers = np.concatenate([exact, beside(exact[np.isfinite(exact)]), beside(ties), beyond, anything])
+    numbers = numbers[: numbers.size // 8 * 8]
+    halves = np.empty(numbers.size, np.uint16)
+    narrow(numbers, halves)
+    with np.errstate(over="ignore", invalid="ignore"):
+        want = numbers.astype(dtype)
+    kept = ~np.isnan(numbers)
+    np.testing.assert_array_equal(halves[kept], want.view(np.uint16)[kept])
+    assert np.isnan(halves.view(dtype)[~kept].astype(np.float32)).all()
+
+
 @pytest.mark.parametrize(("bits", "width"), [v for v in VARIANTS if v[1] > 1])
 def test_tiles_transpose(bits, width):
     make = variant_of(bits, width, 0, "pairs", "scaled")
@@ -110,9 +162,9 @@ def test_parts_come_apart_in_lane_order_and_together_again(bits, width):
         re, im = lanes.load_parts(variant, x.ctypes.data)
         lanes.store(re, parts[0].ctypes.data)
         lanes.store(im, parts[1].ctypes.data)
-        lanes.store_parts(re, im, pairs.ctypes.data)
+        lanes.store_parts(variant, re, im, pairs.ctypes.data)
         lanes.store(lanes.load_ordered(variant, x.ctypes.data), ordered.ctypes.data)
-        lanes.store_ordered(lanes.load_ordered(variant, x.ctypes.data), back.ctypes.data)
+        lanes.store_ordered(variant, lanes.load_ordered(variant, x.ctypes.data), back.ctypes.data)
 
     x = numbers(2 * width, bits)
     parts, pairs, ordered, back = (

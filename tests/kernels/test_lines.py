@@ -1,10 +1,13 @@
 """The executor, its programs and rims: they write their lines and nothing else, and read no scratch that they have not written."""
 
+import math
+
+import ml_dtypes
 import numpy as np
 import pytest
 
 import oracles
-from accuracy import assert_accurate
+from accuracy import EPS, assert_accurate
 from fastspectral import dft, stft
 from fastspectral.ops import _lines
 
@@ -122,6 +125,87 @@ def test_frames(parts, dtype, rng):
             x, window = rng.standard_normal((2, 900, parts)).astype(dtype), rng.standard_normal(frame).astype(dtype)
             exact = oracles.stft(x, 37, window, onesided=onesided)
             check(Call(stft, x, 37, window, onesided=onesided), exact, frame)
+
+
+def assert_rounded_once(halves, computed, n):
+    """Halves that float32 results round to; these may be 2 eps of float32 log2 2n off, of the largest, as a rim and a pass fuse other products and sums."""
+    within = 2 * EPS["float32"] * math.log2(2 * n) * abs(computed).max()
+    assert (halves >= (computed - within).astype(halves.dtype)).all()
+    assert (halves <= (computed + within).astype(halves.dtype)).all()
+
+
+HALVES = [np.float16, ml_dtypes.bfloat16]
+LAYOUTS = {
+    "one line": lambda n: ((1, n), 1),
+    "lines": lambda n: ((11, n), 1),
+    "columns": lambda n: ((2, n, 19), 1),
+    "few columns": lambda n: ((5, n, 3), 1),
+    "bundles": lambda n: ((37, n, 3), 1),
+    "far columns": lambda n: ((n, 1024), 0),
+    "strided": lambda n: ((6, n), 1),
+}
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_lines_of_halves(layout, dtype, rng):
+    for n in (512, 1024) if layout == "far columns" else (1, 2, 5, 8, 16, 31, 64, 77, 100, 251, 400, 1009):
+        for parts, options in KINDS:
+            size = n // 2 + 1 if options.get("onesided") and options.get("inverse") else n
+            shape, axis = LAYOUTS[layout](size)
+            x = rng.standard_normal((*shape, parts)).astype(dtype)
+            wide = x.astype(np.float32)
+            if layout == "strided":
+                x, wide = (np.repeat(a, 2, axis=1)[:, ::2] for a in (x, wide))
+            if layout == "far columns":  # the last block has a single one, of two bytes if real
+                x, wide = x[:, :513], wide[:, :513]
+            for length in (n, n + 3):
+                computed = dft(wide, length, axis, **options)
+                memory, out = guarded(computed.shape, dtype)
+                poison()
+                dft(x, length, axis, out=out, **options)
+                assert_rounded_once(out, computed, length)
+                assert (memory[:GUARD] == 7.5).all()
+                assert (memory[-GUARD:] == 7.5).all()
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("kind", range(len(KINDS)))
+def test_long_lines_of_halves(kind, dtype, rng):
+    """In passes, in two sweeps, in a convolution of two sweeps each, and continued with zeros."""
+    parts, options = KINDS[kind]
+    for size, n in ((4096, 4096), (1 << 20, 1 << 20), (100003, 100003), (300000, 1 << 20)):
+        size = size // 2 + 1 if options.get("onesided") and options.get("inverse") else size
+        x = rng.standard_normal((1, size, parts)).astype(dtype)
+        y = dft(x, n, **options, workers=1)
+        assert_rounded_once(y, dft(x.astype(np.float32), n, **options), n)
+        np.testing.assert_array_equal(dft(x, n, **options, workers=2), y)
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("parts", [1, 2])
+def test_frames_of_halves(parts, dtype, rng):
+    for frame in (1, 2, 15, 16, 64, 100, 251, 303, 400, 4096):
+        for onesided in (True, False):
+            for batch in (1, 2):
+                x = rng.standard_normal((batch, 4500, parts)).astype(dtype)
+                for window in (None, rng.standard_normal(frame).astype(dtype)):
+                    wide = None if window is None else window.astype(np.float32)
+                    computed = stft(x.astype(np.float32), 37, wide, frame, onesided=onesided)
+                    memory, out = guarded(computed.shape, dtype)
+                    poison()
+                    stft(x, 37, window, frame, onesided=onesided, out=out)
+                    assert_rounded_once(out, computed, frame)
+                    assert (memory[:GUARD] == 7.5).all()
+                    assert (memory[-GUARD:] == 7.5).all()
+
+
+def test_a_half_that_is_rounded_otherwise_would_show():
+    """To zero instead of to nearest."""
+    computed = np.linspace(1, 2, 100, dtype=np.float32)
+    assert_rounded_once(computed.astype(np.float16), computed, 8)
+    with pytest.raises(AssertionError):
+        assert_rounded_once((computed.view(np.uint32) & 0xFFFFE000).view(np.float32).astype(np.float16), computed, 8)
 
 
 def test_wrong_values_and_stray_writes_would_show(rng):

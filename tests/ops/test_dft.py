@@ -134,6 +134,23 @@ def test_half_overflows_on_store_only():
     np.testing.assert_array_equal(dft(x, inverse=True)[0, 0], np.float16([60000, 60000]))
 
 
+@pytest.mark.parametrize("dtype", HALVES)
+def test_all_halves_pass_through_a_transform_of_one_point(dtype):
+    x = np.arange(65536, dtype=np.uint16).view(dtype)
+    for shape, axis in (((-1, 1, 2), 1), ((1, -1, 2), 0), ((-1, 1, 1), 1), ((8, 1, 64, 64, 2), 1)):
+        y = dft(x.reshape(shape), axis=axis)
+        np.testing.assert_array_equal(y[..., : shape[-1]].ravel().astype(np.float32), x.astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_halves_in_place(dtype, rng):
+    for shape, axis in (((19, 100, 2), 1), ((3, 64, 19, 2), 1), ((1, 4096, 2), 1)):
+        x = signal(rng, shape, dtype)
+        want = dft(x, axis=axis)
+        assert dft(x, axis=axis, out=x) is x
+        np.testing.assert_array_equal(x, want)
+
+
 def variants_of(x):
     """The same values in every kind of memory."""
     wide = np.zeros((x.shape[0], 2 * x.shape[1], *x.shape[2:]), x.dtype)

@@ -14,7 +14,7 @@ again by one shuffle a register; the natural order takes a second one across the
 """
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from llvmlite import ir
@@ -29,7 +29,7 @@ from numba.extending import intrinsic, register_model
 from fastspectral.kernels.codelets import CODELETS, REAL_CODELETS, Split, at_hand
 
 INDEX, I32 = ir.IntType(64), ir.IntType(32)
-SCALARS = {32: ir.FloatType(), 64: ir.DoubleType()}
+SCALARS = {16: ir.IntType(16), 32: ir.FloatType(), 64: ir.DoubleType()}  # halves, which nothing computes with, are bits
 
 
 def _target() -> tuple[str, set[str]]:
@@ -54,6 +54,16 @@ def lanes_of(bits: int) -> int:
 
 
 @cache
+def converts_halves() -> bool:
+    """Whether Numba's target converts float16 by an instruction: a transform takes 0.9 to 1.1 times as long as of float32, by integers 1.5 to 1.8 times.
+
+    Elsewhere LLVM would call functions that Numba does not have.
+    """
+    triple, features = _target()
+    return "+f16c" in features or triple.startswith(("aarch64", "arm64"))
+
+
+@cache
 def registers() -> int:
     """SIMD registers of Numba's target."""
     return 32 if register_bytes() == 64 or _target()[0].startswith(("aarch64", "arm64")) else 16
@@ -63,7 +73,7 @@ def registers() -> int:
 
 
 class Vector(types.Type):  # type: ignore[misc]
-    """A register of `lanes` numbers of `bits` bits."""
+    """A register of `lanes` numbers of `bits` bits; or, of 16, as many halves as they are stored."""
 
     def __init__(self, bits: int, lanes: int) -> None:
         self.bits, self.lanes = bits, lanes
@@ -79,7 +89,8 @@ class Variant(types.Type):  # type: ignore[misc]
 
     An end is "planes" (a register of real parts, then one of imaginary parts) or "pairs" (re, im, re, im, …), either "swapped", with the parts
     exchanged, which turns a transform into its inverse.  Pairs are "weighted" where they are read times a window, and "scaled" where they are written
-    times the factor of the transform.  For the kernels of `rims.py`, loads and stores alike, the source is what the caller's lines hold: "pairs" or "reals".
+    times the factor of the transform.  For the kernels of `rims.py`, loads and stores alike, the source is what the caller's lines hold: "pairs" or "reals",
+    "float16" or "bfloat16" where these are not numbers of `bits` bits.
     """
 
     def __init__(
@@ -103,6 +114,16 @@ class Variant(types.Type):  # type: ignore[misc]
     @property
     def bytes(self) -> int:
         return self.bits // 8
+
+    @property
+    def half(self) -> str:
+        """Format of the numbers in the caller's lines where it is one of 16 bits, else nothing."""
+        return next((word for word in self.source.split() if word in ("float16", "bfloat16")), "")
+
+    @property
+    def stored(self) -> Vector:
+        """What a register is in the caller's lines."""
+        return Vector(16 if self.half else self.bits, self.lanes)
 
 
 @register_model(Vector)
@@ -202,7 +223,7 @@ def emit_load(builder: Any, address: Any, vector: Vector) -> Any:
 
 def emit_store(builder: Any, value: Any, address: Any) -> None:
     instruction = builder.store(value, builder.inttoptr(address, value.type.as_pointer()))
-    instruction.align = 4 if value.type.element == ir.FloatType() else 8
+    instruction.align = next(bits for bits, scalar in SCALARS.items() if scalar == value.type.element) // 8
 
 
 def emit_splat(builder: Any, scalar: Any, vector: Vector) -> Any:
@@ -264,6 +285,69 @@ def emit_transpose(builder: Any, rows: list[Any]) -> list[Any]:
 
 def emit_reverse(builder: Any, value: Any) -> Any:
     return shuffled(builder, value, value, list(reversed(range(value.type.count))))
+
+
+def emit_integers(kind: Any, value: int) -> Any:
+    return ir.Constant(kind, [value] * kind.count)
+
+
+def emit_widened(builder: Any, variant: Variant, value: Any) -> Any:
+    """Numbers of the caller's lines as those of a register."""
+    if not variant.half:
+        return value
+    vector = Vector(32, value.type.count).llvm
+    if variant.half == "float16" and converts_halves():
+        return builder.fpext(builder.bitcast(value, ir.VectorType(ir.HalfType(), vector.count)), vector)
+    words = ir.VectorType(I32, vector.count)
+    bits = partial(emit_integers, words)
+    word = builder.zext(value, words)
+    if variant.half == "bfloat16":
+        return builder.bitcast(builder.shl(word, bits(16)), vector)
+    # The bits of a half, moved, are a float32 times 2^-112, subnormal ones too; infinity and NaN have the largest exponent.
+    shifted = builder.shl(builder.and_(word, bits(0x7FFF)), bits(13))
+    scale = ir.Constant(vector, [2.0**112] * vector.count)
+    number = builder.bitcast(builder.fmul(builder.bitcast(shifted, vector), scale), words)
+    special = builder.icmp_unsigned(">=", shifted, bits(31 << 23))
+    number = builder.select(special, builder.or_(shifted, bits(255 << 23)), number)
+    sign = builder.shl(builder.and_(word, bits(0x8000)), bits(16))
+    return builder.bitcast(builder.or_(number, sign), vector)
+
+
+def emit_narrowed(builder: Any, variant: Variant, value: Any) -> Any:
+    """The reverse of `emit_widened`, rounded to nearest, ties to even; what is beyond the range becomes infinite."""
+    if not variant.half:
+        return value
+    stored = Vector(16, value.type.count).llvm
+    if variant.half == "float16" and converts_halves():
+        return builder.bitcast(builder.fptrunc(value, ir.VectorType(ir.HalfType(), stored.count)), stored)
+    words = ir.VectorType(I32, stored.count)
+    bits = partial(emit_integers, words)
+    word = builder.bitcast(value, words)
+    dropped = 16 if variant.half == "bfloat16" else 13
+    magnitude, sign = builder.and_(word, bits(0x7FFFFFFF)), builder.and_(word, bits(1 << 31))
+    odd = builder.and_(builder.lshr(word, bits(dropped)), bits(1))
+    number = builder.lshr(builder.add(builder.add(magnitude, bits((1 << dropped - 1) - 1)), odd), bits(dropped))
+    if variant.half == "float16":
+        number = builder.sub(number, bits(112 << 10))
+        # In a sum with 1/2, whose last bit is the smallest half, the adder rounds.
+        half = ir.Constant(value.type, [0.5] * stored.count)
+        subnormal = builder.bitcast(builder.fadd(builder.bitcast(magnitude, value.type), half), words)
+        small = builder.icmp_unsigned("<", magnitude, bits(113 << 23))
+        number = builder.select(small, builder.sub(subnormal, bits(126 << 23)), number)
+        large = builder.icmp_unsigned(">=", magnitude, bits(143 << 23))
+        number = builder.select(large, bits(0x7C00), number)
+    number = builder.select(builder.fcmp_unordered("uno", value, value), bits(0x7FFF), number)
+    return builder.trunc(builder.or_(number, builder.lshr(sign, bits(16))), stored)
+
+
+def emit_read_numbers(builder: Any, variant: Variant, address: Any) -> Any:
+    """Register from consecutive numbers of the caller's lines."""
+    return emit_widened(builder, variant, emit_load(builder, address, variant.stored))
+
+
+def emit_write_numbers(builder: Any, variant: Variant, value: Any, address: Any) -> None:
+    """Register to consecutive numbers of the caller's lines."""
+    emit_store(builder, emit_narrowed(builder, variant, value), address)
 
 
 def points_of(builder: Any, tuple_value: Any) -> list[Split]:
@@ -338,6 +422,12 @@ def lanes(typingctx: Any, variant: Any) -> Any:
 def number_bytes(typingctx: Any, variant: Any) -> Any:
     """Bytes of one number, a constant of the compiled code."""
     return types.intp(variant), lambda context, builder, sig, args: constant(variant.bytes)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def stored_bytes(typingctx: Any, variant: Any) -> Any:
+    """Bytes of one number in the caller's lines, a constant of the compiled code."""
+    return types.intp(variant), lambda context, builder, sig, args: constant(variant.stored.bits // 8)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -441,51 +531,71 @@ def store_point(typingctx: Any, re: Any, im: Any, address: Any, distance: Any) -
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def load_parts(typingctx: Any, variant: Any, address: Any) -> Any:
-    """Registers of the real and of the imaginary parts, in lane order, from consecutive complex numbers."""
+def read_numbers(typingctx: Any, variant: Any, address: Any) -> Any:
+    """Register from consecutive numbers of the caller's lines."""
+    return variant.vector(variant, address), lambda context, builder, sig, args: emit_read_numbers(
+        builder, variant, args[1]
+    )
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def write_numbers(typingctx: Any, variant: Any, vector: Any, address: Any) -> Any:
+    """Store a register as consecutive numbers of the caller's lines."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        first = emit_load(builder, args[1], variant.vector)
-        second = emit_load(builder, moved(builder, args[1], variant.lanes * variant.bytes), variant.vector)
+        emit_write_numbers(builder, variant, args[1], args[2])
+        return context.get_dummy_value()
+
+    return types.void(variant, vector, address), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_parts(typingctx: Any, variant: Any, address: Any) -> Any:
+    """Registers of the real and of the imaginary parts, in lane order, from consecutive pairs of the caller's lines."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        first = emit_read_numbers(builder, variant, args[1])
+        second = emit_read_numbers(builder, variant, moved(builder, args[1], variant.lanes * variant.stored.bits // 8))
         return context.make_tuple(builder, sig.return_type, emit_part(builder, first, second, variant.bits))
 
     return _pair(variant)(variant, address), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def store_parts(typingctx: Any, re: Any, im: Any, address: Any) -> Any:
+def store_parts(typingctx: Any, variant: Any, re: Any, im: Any, address: Any) -> Any:
     """The reverse of `load_parts`."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        first, second = emit_join(builder, args[0], args[1], re.bits)
-        emit_store(builder, first, args[2])
-        emit_store(builder, second, moved(builder, args[2], re.lanes * re.bits // 8))
+        size = variant.lanes * variant.stored.bits // 8
+        for k, pairs in enumerate(emit_join(builder, args[1], args[2], variant.bits)):
+            emit_write_numbers(builder, variant, pairs, moved(builder, args[3], k * size))
         return context.get_dummy_value()
 
-    return types.void(re, im, address), emit
+    return types.void(variant, re, im, address), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def load_ordered(typingctx: Any, variant: Any, address: Any) -> Any:
-    """Register from consecutive numbers, in lane order."""
+    """Register from consecutive numbers of the caller's lines, in lane order."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        value = emit_load(builder, args[1], variant.vector)
+        value = emit_read_numbers(builder, variant, args[1])
         return shuffled(builder, value, value, list(lane_order(variant.bits, variant.lanes)))
 
     return variant.vector(variant, address), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def store_ordered(typingctx: Any, vector: Any, address: Any) -> Any:
-    """Store a register in lane order to consecutive numbers."""
+def store_ordered(typingctx: Any, variant: Any, vector: Any, address: Any) -> Any:
+    """The reverse of `load_ordered`."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        order = lane_order(vector.bits, vector.lanes)
-        emit_store(builder, shuffled(builder, args[0], args[0], [order.index(k) for k in range(len(order))]), args[1])
+        order = lane_order(variant.bits, variant.lanes)
+        value = shuffled(builder, args[1], args[1], [order.index(k) for k in range(len(order))])
+        emit_write_numbers(builder, variant, value, args[2])
         return context.get_dummy_value()
 
-    return types.void(vector, address), emit
+    return types.void(variant, vector, address), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -493,34 +603,35 @@ def gather(typingctx: Any, variant: Any, table: Any, offset: Any) -> Any:
     """Register whose line i, in lane order, is the number at ``table[i] + offset``; table: CPointer(int64) of addresses."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        value = ir.Constant(variant.vector.llvm, ir.Undefined)
+        value = ir.Constant(variant.stored.llvm, ir.Undefined)
         for lane, i in enumerate(lane_order(variant.bits, variant.lanes)):
             address = builder.add(builder.load(builder.gep(args[1], [constant(i)])), args[2])
-            scalar = builder.load(builder.inttoptr(address, SCALARS[variant.bits].as_pointer()))
+            scalar = builder.load(builder.inttoptr(address, SCALARS[variant.stored.bits].as_pointer()))
             value = builder.insert_element(value, scalar, ir.Constant(I32, lane))
-        return value
+        return emit_widened(builder, variant, value)
 
     return variant.vector(variant, table, offset), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def scatter(typingctx: Any, vector: Any, table: Any, offset: Any) -> Any:
-    """Store line i of a register in lane order at ``table[i] + offset``; table: CPointer(int64) of addresses."""
+def scatter(typingctx: Any, variant: Any, vector: Any, table: Any, offset: Any) -> Any:
+    """The reverse of `gather`."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        for lane, i in enumerate(lane_order(vector.bits, vector.lanes)):
-            address = builder.add(builder.load(builder.gep(args[1], [constant(i)])), args[2])
-            scalar = builder.extract_element(args[0], ir.Constant(I32, lane))
+        value = emit_narrowed(builder, variant, args[1])
+        for lane, i in enumerate(lane_order(variant.bits, variant.lanes)):
+            address = builder.add(builder.load(builder.gep(args[2], [constant(i)])), args[3])
+            scalar = builder.extract_element(value, ir.Constant(I32, lane))
             builder.store(scalar, builder.inttoptr(address, scalar.type.as_pointer()))
         return context.get_dummy_value()
 
-    return types.void(vector, table, offset), emit
+    return types.void(variant, vector, table, offset), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def gather_pairs(typingctx: Any, variant: Any, table: Any, offset: Any) -> Any:
     """Registers of real and imaginary parts whose line i, in lane order, is the pair at ``table[i] + offset``: half as many loads as number by number."""
-    two = Vector(variant.bits, 2)
+    two = Vector(variant.stored.bits, 2)
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         rows = []
@@ -530,24 +641,25 @@ def gather_pairs(typingctx: Any, variant: Any, table: Any, offset: Any) -> Any:
         while len(rows) > 2:
             n = rows[0].type.count
             rows = [shuffled(builder, rows[i], rows[i + 1], list(range(2 * n))) for i in range(0, len(rows), 2)]
-        return context.make_tuple(builder, sig.return_type, emit_part(builder, rows[0], rows[1], variant.bits))
+        first, second = (emit_widened(builder, variant, row) for row in rows)
+        return context.make_tuple(builder, sig.return_type, emit_part(builder, first, second, variant.bits))
 
     return _pair(variant)(variant, table, offset), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def scatter_pairs(typingctx: Any, re: Any, im: Any, table: Any, offset: Any) -> Any:
+def scatter_pairs(typingctx: Any, variant: Any, re: Any, im: Any, table: Any, offset: Any) -> Any:
     """The reverse of `gather_pairs`."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        halves = emit_join(builder, args[0], args[1], re.bits)
-        for i in range(re.lanes):
-            half, place = halves[2 * i // re.lanes], 2 * i % re.lanes
-            address = builder.add(builder.load(builder.gep(args[2], [constant(i)])), args[3])
-            emit_store(builder, shuffled(builder, half, half, [place, place + 1]), address)
+        pairs = [emit_narrowed(builder, variant, a) for a in emit_join(builder, args[1], args[2], variant.bits)]
+        for i in range(variant.lanes):
+            row, place = pairs[2 * i // variant.lanes], 2 * i % variant.lanes
+            address = builder.add(builder.load(builder.gep(args[3], [constant(i)])), args[4])
+            emit_store(builder, shuffled(builder, row, row, [place, place + 1]), address)
         return context.get_dummy_value()
 
-    return types.void(re, im, table, offset), emit
+    return types.void(variant, re, im, table, offset), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -587,8 +699,8 @@ def load_tile(typingctx: Any, variant: Any, lines: Any, offset: Any, target: Any
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         lines = cgutils.unpack_tuple(builder, args[1])
         order = lane_order(variant.bits, variant.lanes)
-        rows = [emit_load(builder, builder.add(lines[i], args[2]), variant.vector) for i in order]
-        parts = 1 if variant.source == "reals" else 2
+        rows = [emit_read_numbers(builder, variant, builder.add(lines[i], args[2])) for i in order]
+        parts = 1 if "reals" in variant.source else 2
         for k, number in enumerate(emit_transpose(builder, rows)):
             point = moved(builder, args[3], k // parts * 2 * variant.lanes * variant.bytes)
             emit_store(builder, number, builder.add(point, args[4]) if k % parts else point)
@@ -606,14 +718,14 @@ def store_tile(typingctx: Any, variant: Any, source: Any, distance: Any, factor:
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         lines = cgutils.unpack_tuple(builder, args[4])
-        numbers, parts = [], 1 if variant.source == "reals" else 2
+        numbers, parts = [], 1 if "reals" in variant.source else 2
         for k in range(variant.lanes):
             point = moved(builder, args[1], k // parts * 2 * variant.lanes * variant.bytes)
             number = emit_load(builder, builder.add(point, args[2]) if k % parts else point, variant.vector)
             numbers.append(emit_scaled(builder, number, args[3]) if "scaled" in variant.target else number)
         order = lane_order(variant.bits, variant.lanes)
         for i, row in zip(order, emit_transpose(builder, numbers), strict=True):
-            emit_store(builder, row, builder.add(lines[i], args[5]))
+            emit_write_numbers(builder, variant, row, builder.add(lines[i], args[5]))
         return context.get_dummy_value()
 
     return types.void(variant, source, distance, factor, lines, offset), emit
@@ -937,11 +1049,11 @@ def pointer(typingctx: Any, address: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def copy_half_word(typingctx: Any, source: Any, target: Any) -> Any:
-    """Copy four bytes."""
+def copy_two_bytes(typingctx: Any, source: Any, target: Any) -> Any:
+    """Copy two bytes."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        places = [builder.inttoptr(a, I32.as_pointer()) for a in args]
+        places = [builder.inttoptr(a, SCALARS[16].as_pointer()) for a in args]
         builder.store(builder.load(places[0]), places[1])
         return context.get_dummy_value()
 

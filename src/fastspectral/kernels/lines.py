@@ -11,7 +11,7 @@ Arguments: source, target, 1-D arrays that start where the caller's data start; 
 from typing import Any
 
 from fastspectral._jit import njit, prange
-from fastspectral.kernels.lanes import call_address, copy_half_word, pointer, prefetch
+from fastspectral.kernels.lanes import call_address, copy_two_bytes, pointer, prefetch
 from fastspectral.kernels.program import (
     ADDRESS,
     BLOCK,
@@ -71,6 +71,22 @@ def scratch_words(buffer_bytes: int, lanes: int) -> int:
     return (2 * buffer_bytes + ALIGNMENT) // 8 + 2 * lanes + 1
 
 
+@njit
+def load_group(geometry: Any, way: int, lines: Any, buffer: int) -> None:
+    """Call the rim kernel that loads."""
+    step, part = geometry[SOURCE_STEP_BYTES], geometry[SOURCE_PART_BYTES]
+    y, distance = buffer + geometry[LOAD_REAL], geometry[LOAD_IMAGINARY]
+    call_address(geometry[way + LOAD], (0, lines, y, distance, step, part, geometry[KEEP], geometry[FILL]))
+
+
+@njit
+def store_group(geometry: Any, way: int, lines: Any, buffer: int) -> None:
+    """Call the rim kernel that stores."""
+    step, part = geometry[TARGET_STEP_BYTES], geometry[TARGET_PART_BYTES]
+    x, distance = buffer + geometry[STORE_REAL], geometry[STORE_IMAGINARY]
+    call_address(geometry[way + STORE], (0, lines, x, distance, step, part, geometry[STORED], geometry[SCALE]))
+
+
 def transform_groups(source: int, target: int, geometry: Any, scratch: int, begin: int, end: int) -> None:
     """Groups begin..end−1, with the scratch of one worker.  source, target, scratch: addresses; geometry: CPointer(int64)."""
     width, inner, run = geometry[LANES], geometry[INNER], geometry[RUN]
@@ -113,9 +129,7 @@ def transform_groups(source: int, target: int, geometry: Any, scratch: int, begi
         if first >= run:
             first = 0
         if geometry[way + LOAD]:
-            step, part = geometry[SOURCE_STEP_BYTES], geometry[SOURCE_PART_BYTES]
-            y, distance = buffers[0] + geometry[LOAD_REAL], geometry[LOAD_IMAGINARY]
-            call_address(geometry[way + LOAD], (0, lines, y, distance, step, part, geometry[KEEP], geometry[FILL]))
+            load_group(geometry, way, lines, buffers[0])
         last = 0
         address = geometry[way + PROGRAM]
         for _ in range(geometry[way + STEPS]):
@@ -130,16 +144,12 @@ def transform_groups(source: int, target: int, geometry: Any, scratch: int, begi
                 call_address(sweep[EXECUTOR], (x, y, sweep, more_scratch, 0, sweep[UNITS]))
             address += PROGRAM_COLUMNS * 8
         if geometry[way + STORE]:
-            step, part = geometry[TARGET_STEP_BYTES], geometry[TARGET_PART_BYTES]
-            x, distance = buffers[last] + geometry[STORE_REAL], geometry[STORE_IMAGINARY]
-            call_address(
-                geometry[way + STORE], (0, out_lines, x, distance, step, part, geometry[STORED], geometry[SCALE])
-            )
+            store_group(geometry, way, out_lines, buffers[last])
 
 
 @njit
 def copy_rows(source: int, source_bytes: int, target: int, target_bytes: int, rows: int, size: int) -> None:
-    """Rows of `size` bytes, a multiple of 4."""
+    """Rows of `size` bytes, an even number."""
     for k in range(rows):
         x, y = source + k * source_bytes, target + k * target_bytes
         for i in range(0, size, ALIGNMENT):
@@ -147,8 +157,8 @@ def copy_rows(source: int, source_bytes: int, target: int, target_bytes: int, ro
         words, y_words = pointer(x), pointer(y)
         for i in range(size // 8):
             y_words[i] = words[i]
-        if size % 8:
-            copy_half_word(x + size - 4, y + size - 4)
+        for i in range(size - size % 8, size, 2):
+            copy_two_bytes(x + i, y + i)
 
 
 def transform_blocks(source: int, target: int, geometry: Any, scratch: int, begin: int, end: int) -> None:
@@ -227,11 +237,15 @@ def transform_line_parallel(source: Any, target: Any, geometry: Any, scratch: An
     if share_memory(source, target):
         return False
     places = (buffers[0].ctypes.data, buffers[1].ctypes.data, source.ctypes.data, target.ctypes.data)
-    workers, address = scratch.shape[0], geometry[PROGRAM]
+    workers, address, last = scratch.shape[0], geometry[PROGRAM], 0
+    if geometry[LOAD]:
+        scratch[0, 0] = source.ctypes.data
+        load_group(geometry, 0, pointer(scratch.ctypes.data), places[0])
     for _ in range(geometry[STEPS]):
         row = pointer(address)
+        last = row[TARGET]
         x = places[row[SOURCE]]
-        y = target.ctypes.data if row[TARGET] == LINES else places[row[TARGET]]
+        y = target.ctypes.data if last == LINES else places[last]
         if row[ADDRESS]:
             call_address(row[ADDRESS], (0, x, y, row, geometry.ctypes.data))
         else:
@@ -241,5 +255,8 @@ def transform_line_parallel(source: Any, target: Any, geometry: Any, scratch: An
                 begin, end = units * worker // workers, units * (worker + 1) // workers
                 call_address(sweep[EXECUTOR], (x, y, row[SWEEP], scratch[worker].ctypes.data, begin, end))
         address += PROGRAM_COLUMNS * 8
+    if geometry[STORE]:
+        scratch[0, 0] = target.ctypes.data
+        store_group(geometry, 0, pointer(scratch.ctypes.data), places[last])
     scratch[0, 0], buffers[0, 0] = 0, 0
     return True

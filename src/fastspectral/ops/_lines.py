@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fastspectral._jit import entry_of
 from fastspectral._threads import resolve_workers
 from fastspectral.kernels.lines import transform_line_parallel, transform_lines, transform_lines_parallel
-from fastspectral.plans import Lines, LineTransform
+from fastspectral.plans import Half, Lines, LineTransform
 
 KEPT_WORDS = 1 << 18  # 2 MiB
 PARALLEL_THRESHOLD = 1 << 15  # points; below, starting threads costs more than it saves
@@ -34,16 +34,22 @@ def collapsed(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, in
     return count, stride
 
 
-def lines_of(shape: tuple[int, ...], strides: tuple[int, ...], axis: int, number_bytes: int) -> Lines | None:
+def half_of(dtype: np.dtype[Any]) -> Half:
+    """How a plan calls the dtype if its numbers have 16 bits."""
+    # the name would cost 4 us
+    return "" if dtype.itemsize > 2 else "float16" if dtype.char == "e" else "bfloat16"
+
+
+def lines_of(shape: tuple[int, ...], strides: tuple[int, ...], axis: int, dtype: np.dtype[Any]) -> Lines | None:
     """Lines along `axis` of an array whose last axis holds the parts of a point, or None where it must be copied first."""
-    if shape[-1] == 2 and strides[-1] != number_bytes:
+    if shape[-1] == 2 and strides[-1] != dtype.itemsize:
         return None
     outer = collapsed(shape[:axis], strides[:axis])
     inner = collapsed(shape[axis + 1 : -1], strides[axis + 1 : -1])
     if outer is None or inner is None:
         return None
-    step = strides[axis] if shape[axis] > 1 else number_bytes * shape[-1]
-    return Lines(outer[0], inner[0], outer[1], inner[1], step)
+    step = strides[axis] if shape[axis] > 1 else dtype.itemsize * shape[-1]
+    return Lines(outer[0], inner[0], outer[1], inner[1], step, half_of(dtype))
 
 
 def wide(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -93,6 +99,8 @@ def flat(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def run(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any], workers: Any) -> bool:
     """Transform all lines of the `flat` source into the dense `target`.  Gives False, with nothing done, where two dense arrays overlap."""
+    if target.itemsize == 2:  # Numba has arrays of neither kind of halves
+        source, target = source.view(np.uint16), target.view(np.uint16)
     if not (type(workers) is int and (workers == 1 or (workers > 1 and plan.work < ALONE))):
         threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD)
         if threads > 1:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastspectral._arrays import as_float, as_index, checked_dtype, deliver, output
-from fastspectral.ops._lines import dense_strides, flat, lines_of, narrow, run, wide
+from fastspectral.ops._lines import dense_strides, flat, lines_of, run
 from fastspectral.ops._shapes import DFTSpec, dft_rule
 from fastspectral.plans import LineTransform, line_transform
 
@@ -122,39 +122,38 @@ def planned(
     """What is to be done, the plan of it where the data can be used as they lie, and whether they are dense."""
     checked_dtype(dtype, "input")
     spec = dft_rule(shape, dft_length, axis, inverse, onesided)
-    if dtype.itemsize < 4 or not dtype.isnative or not math.prod(spec.output_shape) or not spec.keep:
+    if not dtype.isnative or not math.prod(spec.output_shape) or not spec.keep:
         return spec, None, False
     dense = strides == dense_strides(shape, dtype.itemsize)
-    return spec, plan_of(spec, inverse, shape, strides, dtype.itemsize), dense
+    return spec, plan_of(spec, inverse, shape, strides, dtype), dense
 
 
 def plan_of(
-    spec: DFTSpec, inverse: bool, shape: tuple[int, ...], strides: tuple[int, ...], number_bytes: int
+    spec: DFTSpec, inverse: bool, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]
 ) -> LineTransform | None:
     """Plan of a transform into dense memory, or None where the input must be copied first."""
-    source = lines_of(shape, strides, spec.axis, number_bytes)
+    source = lines_of(shape, strides, spec.axis, dtype)
     if source is None:
         return None
-    target = lines_of(spec.output_shape, dense_strides(spec.output_shape, number_bytes), spec.axis, number_bytes)
+    target = lines_of(spec.output_shape, dense_strides(spec.output_shape, dtype.itemsize), spec.axis, dtype)
     assert target is not None
-    return line_transform(spec.kind, spec.n, spec.keep, inverse, 8 * number_bytes, source, target)
+    return line_transform(spec.kind, spec.n, spec.keep, inverse, max(32, 8 * dtype.itemsize), source, target)
 
 
 def general(
     x: npt.NDArray[Any], spec: DFTSpec, inverse: bool, out: npt.NDArray[Any] | None, workers: Any
 ) -> npt.NDArray[Any]:
-    """Any dtype, strides and `out`: what must be converted or copied first is."""
+    """Any strides, byte order and `out`: what must be copied first is."""
     x = as_float(x, "input")
     y = output(out, spec.output_shape, x.dtype, x, in_place=True)
     if spec.keep == 0:
         y[...] = 0
     elif y.size:
         used = x[(slice(None),) * spec.axis + (slice(spec.keep),)]  # a copy need not be larger than what is read
-        source, target = np.ascontiguousarray(wide(used)), wide(y)
+        source = np.ascontiguousarray(used)
         if out is not None and np.may_share_memory(source, y):
             source = source.copy()  # they may be the same memory in another order
-        plan = plan_of(spec, inverse, source.shape, source.strides, source.itemsize)
+        plan = plan_of(spec, inverse, source.shape, source.strides, x.dtype)
         assert plan is not None
-        run(plan, flat(source), target, workers)
-        narrow(target, y)
+        run(plan, flat(source), y, workers)
     return deliver(y, out)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastspectral._arrays import as_float, deliver, output
-from fastspectral.ops._lines import flat, narrow, run, wide
+from fastspectral.ops._lines import flat, half_of, run
 from fastspectral.ops._shapes import stft_spec
 from fastspectral.plans import Lines, line_transform, with_window
 
@@ -90,16 +90,15 @@ def stft(
     y = output(out, spec.output_shape, x.dtype, x, *(() if w is None else (w,)))
     if not y.size:
         return deliver(y, out)
-    source, target = wide(x), wide(y)
-    size, parts = source.dtype.itemsize, 2 if spec.is_complex else 1
-    if source.strides[1] != size * parts or (spec.is_complex and source.strides[2] != size):
-        source = np.ascontiguousarray(source)
+    size, parts = x.dtype.itemsize, 2 if spec.is_complex else 1
+    if x.strides[1] != size * parts or (spec.is_complex and x.strides[2] != size):
+        x = np.ascontiguousarray(x)
     step_bytes = (
         spec.frame_step * size * parts if spec.frames > 1 else 0
     )  # one frame may have any step, beyond int64 in bytes
-    lines = Lines(spec.batch, spec.frames, source.strides[0], step_bytes, size * parts)
+    lines = Lines(spec.batch, spec.frames, x.strides[0], step_bytes, size * parts, half_of(x.dtype))
     bytes_of_frame = spec.bins * 2 * size
-    out_lines = Lines(spec.batch, spec.frames, spec.frames * bytes_of_frame, bytes_of_frame, 2 * size)
+    out_lines = Lines(spec.batch, spec.frames, spec.frames * bytes_of_frame, bytes_of_frame, 2 * size, half_of(x.dtype))
     kind = "complex" if spec.is_complex else "onesided" if spec.bins != spec.frame_length else "real"
     n, bins = spec.frame_length, spec.bins
     plan = line_transform(
@@ -107,15 +106,14 @@ def stft(
         n,
         n,
         False,
-        8 * size,
+        max(32, 8 * size),
         lines,
         out_lines,
         windowed=w is not None,
         stored=bins if spec.is_complex and bins != n else 0,
     )
     if w is None:
-        run(plan, flat(source), target, workers)
+        run(plan, flat(x), y, workers)
     else:
-        run(with_window(plan, w, x.dtype, size), flat(source), target, workers)
-    narrow(target, y)
+        run(with_window(plan, w, x.dtype, max(4, size)), flat(x), y, workers)
     return deliver(y, out)
