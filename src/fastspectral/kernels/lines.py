@@ -14,6 +14,7 @@ from fastspectral._jit import njit, prange
 from fastspectral.kernels.lanes import call_address, copy_two_bytes, pointer, prefetch
 from fastspectral.kernels.program import (
     ADDRESS,
+    AHEAD,
     BLOCK,
     BLOCK_BYTES,
     BLOCK_RESULTS,
@@ -62,7 +63,7 @@ from fastspectral.kernels.program import (
     WITHIN,
 )
 
-AHEAD = 4
+ROWS_AHEAD = 4
 ALIGNMENT = 64  # a cache line and the widest register
 
 
@@ -128,6 +129,8 @@ def transform_groups(source: int, target: int, geometry: Any, scratch: int, begi
                     target += target_jump
         if first >= run:
             first = 0
+        for k in range(geometry[AHEAD]):
+            prefetch((source, target), k * ALIGNMENT)
         if geometry[way + LOAD]:
             load_group(geometry, way, lines, buffers[0])
         last = 0
@@ -153,7 +156,7 @@ def copy_rows(source: int, source_bytes: int, target: int, target_bytes: int, ro
     for k in range(rows):
         x, y = source + k * source_bytes, target + k * target_bytes
         for i in range(0, size, ALIGNMENT):
-            prefetch((x + AHEAD * source_bytes, y + AHEAD * target_bytes), i)
+            prefetch((x + ROWS_AHEAD * source_bytes, y + ROWS_AHEAD * target_bytes), i)
         words, y_words = pointer(x), pointer(y)
         for i in range(size // 8):
             y_words[i] = words[i]

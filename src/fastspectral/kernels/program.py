@@ -46,4 +46,6 @@ UNITS = 34  # of work, for the executor: groups, or blocks
 BLOCK, FAR_RUN, WITHIN, NUMBERED, BLOCK_BYTES, BLOCK_RESULTS = 35, 36, 37, 38, 39, 40
 SOURCE_ROWS, SOURCE_FAR_BYTES, SOURCE_ROW_BYTES = 41, 42, 43
 TARGET_ROWS, TARGET_FAR_BYTES, TARGET_ROW_BYTES = 44, 45, 46
-GEOMETRY_SIZE = 47
+# Cache lines of the next line, on both sides, that are asked for before the steps of this one.
+AHEAD = 47
+GEOMETRY_SIZE = 48
