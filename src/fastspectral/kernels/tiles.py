@@ -14,11 +14,14 @@ from numba.extending import intrinsic, register_model
 
 from fastspectral.kernels.lanes import (
     I32,
+    INDEX,
     Lane,
     Variant,
     constant,
     emit_broadcast,
+    emit_deinterleave,
     emit_load,
+    emit_splat,
     emit_store,
     emit_transpose,
     moved,
@@ -86,18 +89,53 @@ def add_products(typingctx: Any, tile: Any, sums: Any, column: Any, row: Any) ->
     return tile.sums(tile, sums, column, row), emit
 
 
+def _places(builder: Any, tile: Tile, address: Any, rows: Any) -> Any:
+    """Give the registers of the tile their places behind `address`, where its rows are listed in bytes."""
+    pointer = builder.inttoptr(rows, INDEX.as_pointer())
+    starts = [builder.add(address, builder.load(builder.gep(pointer, [constant(r)]))) for r in range(tile.rows)]
+    width = tile.lanes * tile.bytes
+    return [moved(builder, starts[r], v * width) for r in range(tile.rows) for v in range(tile.vectors)]
+
+
 @intrinsic  # type: ignore[untyped-decorator]
-def store_rows(typingctx: Any, tile: Any, sums: Any, address: Any, step: Any) -> Any:
-    """Store the rows of the tile, `step` bytes apart."""
+def store_rows(typingctx: Any, tile: Any, sums: Any, address: Any, rows: Any) -> Any:
+    """Store the rows of the tile; rows: where it is listed how far behind `address`."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        for k, value in enumerate(cgutils.unpack_tuple(builder, args[1])):
-            r, v = divmod(k, tile.vectors)
-            row = moved(builder, args[2], times(builder, args[3], r))
-            emit_store(builder, value, moved(builder, row, v * tile.lanes * tile.bytes))
+        places = _places(builder, tile, args[2], args[3])
+        for value, place in zip(cgutils.unpack_tuple(builder, args[1]), places, strict=True):
+            emit_store(builder, value, place)
         return context.get_dummy_value()
 
-    return types.void(tile, sums, address, step), emit
+    return types.void(tile, sums, address, rows), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def add_rows(typingctx: Any, tile: Any, sums: Any, factor: Any, address: Any, rows: Any) -> Any:
+    """Add the rows of the tile, times a factor, to what is stored where `store_rows` would store them."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        scalar = context.cast(builder, args[2], sig.args[2], types.float32 if tile.bits == 32 else types.float64)
+        by = Lane(builder, emit_splat(builder, scalar, tile.vector))
+        places = _places(builder, tile, args[3], args[4])
+        for value, place in zip(cgutils.unpack_tuple(builder, args[1]), places, strict=True):
+            before = Lane(builder, emit_load(builder, place, tile.vector))
+            emit_store(builder, (before + Lane(builder, value) * by).value, place)
+        return context.get_dummy_value()
+
+    return types.void(tile, sums, factor, address, rows), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_even(typingctx: Any, variant: Any, address: Any) -> Any:
+    """Load every other number of two registers."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        low = emit_load(builder, args[1], variant.vector)
+        high = emit_load(builder, moved(builder, args[1], variant.lanes * variant.bytes), variant.vector)
+        return emit_deinterleave(builder, low, high)[0]
+
+    return variant.vector(variant, address), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]
