@@ -337,6 +337,7 @@ class _Table:
         choice: Choice,
         most_rows: int,
         sums_pitch: int,
+        size: int,
     ) -> int:
         """Append a class, in batches of at most `most_rows` rows if that fills tiles; return the rows of a batch."""
         stride, height, steps = axes[-1].stride, choice.rows, choice.steps
@@ -372,7 +373,7 @@ class _Table:
                             results[tile, place] = len(rows), self.add_list(rows)
                         weights = _row_places(tile, start, outer, inner[number], axes, height)
                         terms, displaced, columns = tables[place]
-                        row_list = self.add_list(weights)
+                        row_list = self.add_list(weights * size)
                         self.tiles.append((self.packed, row_list, *columns, *results[tile, place]))
                         self.packed += channels * terms.size * height
                         for part in (weights, terms, displaced):
@@ -515,7 +516,7 @@ def block_plan(
 
     table = _Table(header.size, len(outer))
     batch_rows = max(
-        table.add_class(member, inner, axes, channels, out_channels, choice, SUMS_BYTES // pitch, pitch)
+        table.add_class(member, inner, axes, channels, out_channels, choice, SUMS_BYTES // pitch, pitch, size)
         for member in outer
     )
     geometry, stride, inner_count = table.geometry(header), int(rows[-1, layout.STRIDE]), int(rows[-1, layout.COUNT])
@@ -523,7 +524,7 @@ def block_plan(
     base, tile = Variant(bits, lanes), Tile(bits, lanes, choice.rows, choice.vectors)
     for column, value in (
         (layout.EXECUTOR, compiled_address(layout.transpose_blocks, base, *[INTEGER] * 9)),
-        (layout.PACKER, compiled_address(layout.pack_tiles, base, *[INTEGER] * 5)),
+        (layout.PACKER, compiled_address(layout.pack_tiles, tile, *[INTEGER] * 5)),
         (layout.SUMMER, compiled_address(layout.sum_tiles, tile, *[INTEGER] * 7)),
         (layout.STORER, compiled_address(layout.store_batch, Phases(bits, lanes, min(stride, lanes)), *[INTEGER] * 10)),
         (layout.POSITIONS, positions),
@@ -535,7 +536,6 @@ def block_plan(
         (layout.FIRST_CLASS, table.first_class),
         (layout.TILES, len(table.tiles)),
         (layout.FIRST_TILE, table.first_tile),
-        (layout.TILE_HEIGHT, choice.rows),
         (layout.TILE_WIDTH, width),
         (layout.PANEL_PITCH, pitch),
         (layout.PANEL_BYTES, terms * groups_together * pitch),

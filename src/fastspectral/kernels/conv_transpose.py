@@ -36,8 +36,10 @@ from fastspectral.kernels.lanes import lanes as lanes_of_register
 from fastspectral.kernels.tiles import (
     add_products,
     add_rows,
+    gather_rows,
     half,
     load_even,
+    one_column,
     phases_stored,
     prefetch_line,
     store_phases,
@@ -52,7 +54,7 @@ EXECUTOR, PACKER, SUMMER, STORER = 0, 1, 2, 3
 AXES, IMAGES, GROUPS, CHANNELS, OUT_CHANNELS, PLANE, OUT_PLANE, TAPS = 4, 5, 6, 7, 8, 9, 10, 11
 # How it is cut: BLOCK positions of GROUPS_TOGETHER groups at a time.  PACKED: numbers in a group's packed weights.
 POSITIONS, BLOCK, BLOCKS, GROUPS_TOGETHER, PACKED = 12, 13, 14, 15, 16
-CLASSES, FIRST_CLASS, TILES, FIRST_TILE, TILE_HEIGHT, TILE_WIDTH = 17, 18, 19, 20, 21, 22
+CLASSES, FIRST_CLASS, TILES, FIRST_TILE, TILE_WIDTH = 17, 18, 19, 20, 22
 # Bytes from row to row of the panel and of the sums, and what a worker's scratch consists of.
 PANEL_PITCH, STAGED_BYTES, PANEL_BYTES, SUMS_BYTES, MOST_LINES, MOST_OUTER, MOST_COPIES = 23, 24, 25, 26, 27, 28, 29
 HEADER = 30
@@ -76,7 +78,7 @@ OFFSETS, OFFSET_LIST, PHASES, PHASE_LIST, BATCHES, BATCH_UNITS, BATCH_TILES, TIL
 # How its panel is made of pairs: so many staged rows, then mixes of a target, two sources and the sign of the second one.
 STAGED, MIXES, MIX_LIST = 9, 10, 11
 CLASS_COLUMNS = 12
-# A tile: where its packed weights begin, and the places of its rows in a channel of w; what the tiles of a product share:
+# A tile: where its packed weights begin, and the places, in bytes, of its rows in a channel of w; what the tiles of a product share:
 # the places of its terms, the taps that are combined, each a place and a factor, and its runs of terms of the panel, each a
 # first term and a count; the results, each a sign and the rows of sums, in bytes.
 TILE_WEIGHTS, TILE_ROW_LIST, TILE_TERMS, TILE_PLACES, TILE_TAPS, TILE_TAP_LIST = 0, 1, 2, 3, 4, 5
@@ -114,13 +116,13 @@ def all_below(numbers: Any, limit: float) -> bool:
     return found == 0
 
 
-def pack_tiles(variant: Any, w: int, table: int, packed: int, begin: int, end: int) -> None:
+def pack_tiles(tile: Any, w: int, table: int, packed: int, begin: int, end: int) -> None:
     """Pack the weights of tiles begin … end − 1, numbered through all groups, as a tile reads them: by term and row.
 
     w, table, packed: addresses.
     """
-    size, single, geometry = number_bytes(variant), one_lane(variant), pointer(table)
-    channels, height = geometry[CHANNELS], geometry[TILE_HEIGHT]
+    size, column, geometry = number_bytes(tile), one_column(tile), pointer(table)
+    channels, height = geometry[CHANNELS], tile_rows(tile)
     channel_size = geometry[OUT_CHANNELS] * geometry[TAPS] * size
     unit = 1.0
     for _ in range(geometry[AXES]):
@@ -130,23 +132,21 @@ def pack_tiles(variant: Any, w: int, table: int, packed: int, begin: int, end: i
     for first in range(0, channels, 8):
         together = min(8, channels - first)
         for number in range(begin, end):
-            group, tile = number // geometry[TILES], geometry[FIRST_TILE] + number % geometry[TILES] * TILE_COLUMNS
+            group, here = number // geometry[TILES], geometry[FIRST_TILE] + number % geometry[TILES] * TILE_COLUMNS
             source = w + (group * channels + first) * channel_size
-            target = packed + (group * geometry[PACKED] + geometry[tile + TILE_WEIGHTS] + first * height) * size
-            places, rows = geometry[tile + TILE_PLACES], geometry[tile + TILE_ROW_LIST]
-            taps = geometry[tile + TILE_TAP_LIST]
-            end_taps = taps + 2 * geometry[tile + TILE_TAPS]
-            for k in range(geometry[tile + TILE_TERMS]):
-                for row in range(height):
-                    place = source + (geometry[places + k] + geometry[rows + row]) * size
-                    to = target + (k * channels * height + row) * size
-                    for _ in range(together):
-                        total = splat(single, 0.0)
-                        for tap in range(taps, end_taps, 2):
-                            factor = splat(single, geometry[tap + 1] * unit)
-                            total = total + load(single, place + geometry[tap] * size) * factor
-                        store(total, to)
-                        place, to = place + channel_size, to + height * size
+            target = packed + (group * geometry[PACKED] + geometry[here + TILE_WEIGHTS] + first * height) * size
+            places, rows = geometry[here + TILE_PLACES], table + 8 * geometry[here + TILE_ROW_LIST]
+            taps = geometry[here + TILE_TAP_LIST]
+            end_taps = taps + 2 * geometry[here + TILE_TAPS]
+            for k in range(geometry[here + TILE_TERMS]):
+                place, to = source + geometry[places + k] * size, target + k * channels * height * size
+                for _ in range(together):
+                    total = splat(column, 0.0)
+                    for tap in range(taps, end_taps, 2):
+                        weights = gather_rows(tile, place + geometry[tap] * size, rows)
+                        total = total + weights * splat(column, geometry[tap + 1] * unit)
+                    store(total, to)
+                    place, to = place + channel_size, to + height * size
 
 
 @njit

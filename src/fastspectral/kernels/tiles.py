@@ -15,6 +15,7 @@ from numba.extending import intrinsic, register_model
 from fastspectral.kernels.lanes import (
     I32,
     INDEX,
+    SCALARS,
     Lane,
     Variant,
     constant,
@@ -89,10 +90,15 @@ def add_products(typingctx: Any, tile: Any, sums: Any, column: Any, row: Any) ->
     return tile.sums(tile, sums, column, row), emit
 
 
-def _places(builder: Any, tile: Tile, address: Any, rows: Any) -> Any:
-    """Give the registers of the tile their places behind `address`, where its rows are listed in bytes."""
+def _row_places(builder: Any, tile: Tile, address: Any, rows: Any) -> list[Any]:
+    """Find the rows of the tile, which are listed at `rows` in bytes, behind `address`."""
     pointer = builder.inttoptr(rows, INDEX.as_pointer())
-    starts = [builder.add(address, builder.load(builder.gep(pointer, [constant(r)]))) for r in range(tile.rows)]
+    return [builder.add(address, builder.load(builder.gep(pointer, [constant(r)]))) for r in range(tile.rows)]
+
+
+def _places(builder: Any, tile: Tile, address: Any, rows: Any) -> list[Any]:
+    """Find the registers of the tile."""
+    starts = _row_places(builder, tile, address, rows)
     width = tile.lanes * tile.bytes
     return [moved(builder, starts[r], v * width) for r in range(tile.rows) for v in range(tile.vectors)]
 
@@ -124,6 +130,28 @@ def add_rows(typingctx: Any, tile: Any, sums: Any, factor: Any, address: Any, ro
         return context.get_dummy_value()
 
     return types.void(tile, sums, factor, address, rows), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def one_column(typingctx: Any, tile: Any) -> Any:
+    """Make a variant whose registers hold a number for each row of the tile."""
+    variant = Variant(tile.bits, tile.rows)
+    return variant(tile), lambda context, builder, sig, args: context.get_constant_null(variant)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def gather_rows(typingctx: Any, tile: Any, address: Any, rows: Any) -> Any:
+    """Load a number for each row of the tile; rows: where it is listed how far behind `address`."""
+    vector = Variant(tile.bits, tile.rows).vector
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        result = ir.Constant(vector.llvm, ir.Undefined)
+        for r, place in enumerate(_row_places(builder, tile, args[1], args[2])):
+            number = builder.load(builder.inttoptr(place, SCALARS[tile.bits].as_pointer()))
+            result = builder.insert_element(result, number, ir.Constant(I32, r))
+        return result
+
+    return vector(tile, address, rows), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]
