@@ -42,6 +42,7 @@ from fastspectral.kernels.tiles import (
     one_column,
     phases_stored,
     prefetch_line,
+    prefetch_write,
     store_phases,
     store_rows,
     tile_columns,
@@ -53,8 +54,9 @@ from fastspectral.kernels.tiles import (
 EXECUTOR, PACKER, SUMMER, STORER = 0, 1, 2, 3
 AXES, IMAGES, GROUPS, CHANNELS, OUT_CHANNELS, PLANE, OUT_PLANE, TAPS = 4, 5, 6, 7, 8, 9, 10, 11
 # How it is cut: BLOCK positions of GROUPS_TOGETHER groups at a time.  PACKED: numbers in a group's packed weights.
+# LINES_AHEAD: how many lines of y are filled while one comes to the caches, 0 to let them come when they are filled.
 POSITIONS, BLOCK, BLOCKS, GROUPS_TOGETHER, PACKED = 12, 13, 14, 15, 16
-CLASSES, FIRST_CLASS, TILES, FIRST_TILE, TILE_WIDTH = 17, 18, 19, 20, 22
+CLASSES, FIRST_CLASS, TILES, FIRST_TILE, LINES_AHEAD, TILE_WIDTH = 17, 18, 19, 20, 21, 22
 # Bytes from row to row of the panel and of the sums, and what a worker's scratch consists of.
 PANEL_PITCH, STAGED_BYTES, PANEL_BYTES, SUMS_BYTES, MOST_LINES, MOST_OUTER, MOST_COPIES = 23, 24, 25, 26, 27, 28, 29
 HEADER = 30
@@ -433,6 +435,14 @@ def store_batch(
             low, high, length = lines[line + LINE_LOW], lines[line + LINE_HIGH], lines[line + LINE_LENGTH]
             output = lines[line + LINE_OUTPUT]
             first = target + output * size
+            ahead, coming, later = index + geometry[LINES_AHEAD], plane, phase
+            if ahead >= line_count and number + 1 < end:
+                ahead, later = ahead - line_count, (number + 1) % phases
+                coming = y + (number + 1) // phases * geometry[OUT_PLANE] * size
+            if index != ahead < line_count:
+                coming += (targets[later * geometry[MOST_LINES] + ahead] + output) * size
+                for at in range(0, length * stride * size, ALIGNMENT):
+                    prefetch_write(coming + at)
             k = store_positions(variant, biases, source, pitch, first, stride, low, high)
             k = store_positions(narrow, half_biases, source, pitch, first, stride, k, high)
             # The positions at both ends, one number after another: those of their phases that are in the output.

@@ -166,19 +166,26 @@ def load_even(typingctx: Any, variant: Any, address: Any) -> Any:
     return variant.vector(variant, address), emit
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def prefetch_line(typingctx: Any, address: Any) -> Any:
-    """Ask for the cache line at an address, which need not exist."""
+def _prefetch(write: int) -> Any:
+    """Make the intrinsic that asks for a cache line."""
 
-    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        byte = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [byte, I32, I32, I32])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        flags = [ir.Constant(I32, flag) for flag in (0, 3, 1)]  # for reading, to all caches, data
-        builder.call(function, [builder.inttoptr(args[0], byte), *flags])
-        return context.get_dummy_value()
+    def prefetch(typingctx: Any, address: Any) -> Any:
+        """Ask for the cache line at an address, which need not exist."""
 
-    return types.void(address), emit
+        def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            byte = ir.IntType(8).as_pointer()
+            kind = ir.FunctionType(ir.VoidType(), [byte, I32, I32, I32])
+            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+            flags = [ir.Constant(I32, flag) for flag in (write, 3, 1)]  # to all caches, data
+            builder.call(function, [builder.inttoptr(args[0], byte), *flags])
+            return context.get_dummy_value()
+
+        return types.void(address), emit
+
+    return intrinsic(prefetch)
+
+
+prefetch_line, prefetch_write = _prefetch(0), _prefetch(1)
 
 
 class Phases(Variant):
