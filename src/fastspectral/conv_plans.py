@@ -16,7 +16,7 @@ from numba import types
 
 from fastspectral._jit import compiled_address
 from fastspectral.kernels import conv_transpose as layout
-from fastspectral.kernels.lanes import Variant, lanes_of, registers
+from fastspectral.kernels.lanes import Variant, lanes_of, register_bytes, registers
 from fastspectral.kernels.tiles import Phases, Tile
 
 # Rows × vectors of a tile: as many sums as fit with the vectors and one broadcast number beside them, for few rows and
@@ -31,6 +31,7 @@ PANEL_BYTES = 192 * 1024
 SUMS_BYTES = 48 * 1024
 MOST_PANEL_BYTES = 256 * 1024  # of all rows together, where those of one read are read together
 BLOCK_POSITIONS = 4096
+MOST_BYTES = 3 * 1024 * 1024  # of a panel of one tile: with all that a thread needs beside it, 4 MiB
 
 # Outputs of more bytes do not stay in caches.  Asked for ahead, lines of such are stored in 0.8 to 0.9 of the time (U-Net's last
 # layer, bilinear upsampling); where they do, asking takes 5 % more.
@@ -309,8 +310,32 @@ def choose(
         steps |= {paired, (1, *paired[1:]), (*paired[:-1], 1)}
     choices = [Choice(*ways, *tile) for ways in product(shifts, sorted(steps)) for tile in TILES[register_count]]
     costs = {choice: cost(images, channels, out_channels, axes, lanes, choice) for choice in choices}
-    best = min(choices, key=costs.__getitem__)
+    size = (register_bytes() or 8) // lanes
+    wide = {
+        choice: channels * most_reads(axes, choice) * row_pitch(choice.vectors * lanes, lanes, size) > MOST_BYTES
+        for choice in choices
+    }
+    best = min(choices, key=lambda choice: (wide[choice], costs[choice]))
     return held if held is not None and costs.get(held, np.inf) <= HELD_COST * costs[best] else best
+
+
+def most_reads(axes: tuple[Axis, ...], choice: Choice) -> int:
+    """Count the reads of the class that has most."""
+    ways = list(zip(axes, choice.shifts, choice.steps, strict=True))
+    most = [
+        max(len(reads_of((group,), step)) for group in phase_groups(axis, shift)) for axis, shift, step in ways[:-1]
+    ]
+    axis, shift, step = ways[-1]
+    return prod(most) * len(reads_of(phase_groups(axis, shift), step))
+
+
+def row_pitch(numbers: int, lanes: int, size: int) -> int:
+    """Give the bytes from row to row, which are an odd number of cache lines.
+
+    A distance that is a power of two would put all rows on the same cache sets.  Behind a row there is room for a register
+    that reaches over its end.
+    """
+    return (-(-(numbers + lanes) * size // 64) | 1) * 64
 
 
 class _Table:
@@ -504,19 +529,14 @@ def block_plan(
     outer = list(product(*[phase_groups(axis, shift) for axis, shift in zip(axes[:-1], choice.shifts, strict=False)]))
     inner = phase_groups(axes[-1], choice.shifts[-1])
 
-    reads = len(reads_of(inner, steps[-1])) * max(
-        prod(len(reads_of((group,), step)) for group, step in zip(member, steps, strict=False)) for member in outer
-    )
-    terms, paired = channels * reads, prod(steps) > 1
+    terms, paired = channels * most_reads(axes, choice), prod(steps) > 1
     groups_together = 1 if paired else min(groups, max(1, CHANNELS_TOGETHER // max(1, channels)))
     # A product of pairs reads the rows of one read only.
     at_once = channels if paired else terms * groups_together
     fitting = min(PANEL_BYTES // (size * max(1, at_once)), MOST_PANEL_BYTES // (size * max(1, terms)), BLOCK_POSITIONS)
     blocks = -(-positions // max(width, fitting))
     block = -(-positions // (blocks * width)) * width
-    # Rows are an odd number of cache lines apart: a distance that is a power of two would put them all on the same cache
-    # sets.  Behind a row there is room for a register that reaches over its end.
-    pitch = (-(-(block + lanes) * size // 64) | 1) * 64
+    pitch = row_pitch(block, lanes, size)
 
     table = _Table(header.size, len(outer))
     batch_rows = max(

@@ -118,7 +118,10 @@ def by_blocks(x, w, b, groups, axes, workers=1):
     plan = block_plan(len(x), groups, channels, out_channels, axes, 8 * x.itemsize)
     y = np.full((len(x), groups * out_channels, *[axis.output for axis in axes]), np.nan, x.dtype)
     packed = np.full(plan.packed + 128, np.nan, x.dtype)
-    kernels.pack_weights(w.reshape(-1), packed[64:-64], plan.geometry)
+    if workers == 1:
+        kernels.pack_weights(w.reshape(-1), packed[64:-64], plan.geometry)
+    else:
+        kernels.pack_weights_parallel(w.reshape(-1), packed[64:-64], plan.geometry, workers)
     assert np.isfinite(packed[64:-64]).all()
     memory = np.full((workers * plan.scratch_words + 512,), -1, np.int64)  # NaN, read as floats
     scratch = memory[256:-256].reshape(workers, -1)
@@ -287,6 +290,7 @@ def test_scratch_stays_within_four_mebibytes_and_one_tile():
         (16, 512, 256, Axis(4, 4, 2, 1, 1, 8)),
         (1, 256, 64, Axis(64, 2, 2, 1, 0, 128)),
         (1, 1024, 64, Axis(64, 3, 1, 1, 1, 64)),
+        (1, 4098, 64, Axis(6, 3, 1, 1, 1, 6)),
         (1, 64, 64, Axis(2000, 3, 1, 1, 1, 2000)),
         (64, 1, 1, Axis(100, 3, 2, 1, 1, 199)),
     ):

@@ -158,6 +158,16 @@ def pack_weights(w: Any, packed: Any, geometry: Any) -> None:
     call_address(geometry[PACKER], (0, w.ctypes.data, geometry.ctypes.data, packed.ctypes.data, 0, tiles))
 
 
+@njit(parallel=True)
+def pack_weights_parallel(w: Any, packed: Any, geometry: Any, workers: int) -> None:
+    """Do `pack_weights` with the tiles shared among workers."""
+    tiles = geometry[GROUPS] * geometry[TILES]
+    source, table, target = w.ctypes.data, geometry.ctypes.data, packed.ctypes.data
+    for worker in prange(workers):
+        begin, end = tiles * worker // workers, tiles * (worker + 1) // workers
+        call_address(geometry[PACKER], (0, source, table, target, begin, end))
+
+
 # --------------------------------------------------------------------------------------------------------------- panel
 
 
@@ -415,7 +425,7 @@ def store_batch(
     size, single, narrow = number_bytes(variant), one_lane(variant), half(variant)
     geometry, lines, targets = pointer(table), pointer(line_table), pointer(target_table)
     pitch = geometry[PANEL_PITCH]
-    axes, phases = geometry[AXES], geometry[here + PHASES]
+    axes, phases, lines_ahead = geometry[AXES], geometry[here + PHASES], geometry[LINES_AHEAD]
     last = HEADER + (axes - 1) * AXIS_COLUMNS
     stride, out_size = geometry[last + STRIDE], geometry[last + OUT_SIZE]
     for number in range(unit, end):
@@ -435,14 +445,15 @@ def store_batch(
             low, high, length = lines[line + LINE_LOW], lines[line + LINE_HIGH], lines[line + LINE_LENGTH]
             output = lines[line + LINE_OUTPUT]
             first = target + output * size
-            ahead, coming, later = index + geometry[LINES_AHEAD], plane, phase
-            if ahead >= line_count and number + 1 < end:
-                ahead, later = ahead - line_count, (number + 1) % phases
-                coming = y + (number + 1) // phases * geometry[OUT_PLANE] * size
-            if index != ahead < line_count:
-                coming += (targets[later * geometry[MOST_LINES] + ahead] + output) * size
-                for at in range(0, length * stride * size, ALIGNMENT):
-                    prefetch_write(coming + at)
+            if lines_ahead:
+                ahead, coming, later = index + lines_ahead, plane, phase
+                if ahead >= line_count and number + 1 < end:
+                    ahead, later = ahead - line_count, (number + 1) % phases
+                    coming = y + (number + 1) // phases * geometry[OUT_PLANE] * size
+                if ahead < line_count:
+                    coming += (targets[later * geometry[MOST_LINES] + ahead] + output) * size
+                    for at in range(0, length * stride * size, ALIGNMENT):
+                        prefetch_write(coming + at)
             k = store_positions(variant, biases, source, pitch, first, stride, low, high)
             k = store_positions(narrow, half_biases, source, pitch, first, stride, k, high)
             # The positions at both ends, one number after another: those of their phases that are in the output.

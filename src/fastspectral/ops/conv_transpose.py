@@ -16,6 +16,7 @@ from fastspectral.kernels.conv_transpose import (
     conv_transpose_direct,
     conv_transpose_direct_parallel,
     pack_weights,
+    pack_weights_parallel,
 )
 from fastspectral.ops._lines import narrow, wide
 from fastspectral.ops._shapes import ConvTransposeAttributes, conv_transpose_attributes, conv_transpose_rule
@@ -57,7 +58,7 @@ class ConvTransposePlan:
         """Give ``conv_transpose(x, w, b, ..., out=out, workers=workers)``."""
         x = as_float(x, "x")
         check_dtypes(x, self._w, None)
-        output_shape, plan, weights = self._prepared.get(x.shape) or self._prepare(x.shape)
+        output_shape, plan, weights = self._prepared.get(x.shape) or self._prepare(x.shape, workers)
         source = np.ascontiguousarray(wide(x)).reshape(-1)
         if weights is not None and plan.paired and not all_below(source, self._limit):
             if self._unpaired is None:
@@ -79,7 +80,7 @@ class ConvTransposePlan:
             narrow(target, y)
         return deliver(y, out)
 
-    def _prepare(self, x_shape: tuple[int, ...]) -> _Prepared:
+    def _prepare(self, x_shape: tuple[int, ...], workers: int | None) -> _Prepared:
         """Plan for a shape of x, and pack the weights if they are not yet packed in its way."""
         b_shape = None if self._b is None else self._b.shape
         held = self._packed
@@ -93,7 +94,11 @@ class ConvTransposePlan:
             weights = held[1]
         else:
             weights = np.empty(plan.packed, self._weights.dtype)
-            pack_weights(self._weights, weights, plan.geometry)
+            threads = resolve_workers(workers, weights.size, PARALLEL_THRESHOLD)
+            if threads == 1:
+                pack_weights(self._weights, weights, plan.geometry)
+            else:
+                pack_weights_parallel(self._weights, weights, plan.geometry, threads)
             self._packed = plan, weights
             self._prepared.clear()  # with the weights packed in another way
         if len(self._prepared) >= MOST_SHAPES:
@@ -218,9 +223,12 @@ def conv_transpose(
 
     Notes
     -----
-    Every output is one sum over the taps and inputs that meet there, in a fixed order, and is written once.  NaN and
-    infinity reach exactly the outputs that the definition gives them; weights that are not finite take a slow path.
-    Beside the result and one copy of the weights it takes about 4 MiB for each thread.
+    Every output is one sum over the taps and inputs that meet there, in a fixed order, and is written once.  Where
+    channels are many, neighbouring outputs are summed by pairs, by fewer products (Winograd's minimal filtering): an
+    output's error is then that of sums over its neighbours' inputs too.  Sums of pairs are not used where x or w
+    reaches 2^40 (2^480 in float64) or is not finite.  NaN and infinity reach exactly the outputs that the definition
+    gives them; weights that are not finite take a slow path.  Beside the result and the packed weights, which are up to
+    three times as many as w has, it takes at most 4 MiB for each thread.
 
     See Also
     --------
