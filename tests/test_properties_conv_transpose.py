@@ -4,12 +4,14 @@ from typing import NamedTuple
 
 import ml_dtypes
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
 from accuracy import EPS
-from fastspectral import conv_transpose
+from fastspectral import conv_plans, conv_transpose
+from fastspectral.ops.conv_transpose import planned
 
 # The largest cases of these strategies have 4 · 3^4 terms for an output at the most; their sums err by less than this
 # many eps of the sum of magnitudes.
@@ -77,6 +79,32 @@ def test_definition(case):
     error = np.abs(result.astype(np.longdouble) - exact)
     eps = EPS["float64" if result.dtype == np.float64 else "float32"]  # of the sum
     assert (error <= TOLERANCE * eps * magnitude + half_rounding(result, exact)).all()
+
+
+@given(cases(), st.data())
+def test_pairs_give_the_definition(case, data):
+    axes = case.x.ndim - 2
+    steps, begin = (tuple(data.draw(st.sampled_from([1, 2])) for _ in range(axes)) for _ in range(2))
+    tile = data.draw(st.sampled_from(conv_plans.TILES[16]))
+
+    def choose(images, channels, out_channels, axes, *_):
+        shifts = tuple([axis.begin % axis.stride * (step - 1) for axis, step in zip(axes, begin, strict=True)])
+        return conv_plans.Choice(shifts, steps, *tile)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(conv_plans, "choose", choose)
+        conv_plans.block_plan.cache_clear()
+        planned.cache_clear()
+        result = conv_transpose(*case[:3], **case.attributes)
+    conv_plans.block_plan.cache_clear()
+    planned.cache_clear()
+    exact = oracles.conv_transpose(*case[:3], **case.attributes)
+    # A sum of pairs errs by what the inputs are like that its neighbours read, not by its own alone.
+    largest = np.abs(case.x).max().astype(float) * np.abs(case.w).max().astype(float)
+    terms = case.w.size // case.w.shape[1] // case.attributes["group"]
+    magnitude = 2.0**axes * terms * largest + (0 if case.b is None else np.abs(case.b).max().astype(float))
+    eps = EPS["float64" if result.dtype == np.float64 else "float32"]
+    assert (np.abs(result.astype(np.longdouble) - exact) <= eps * magnitude + half_rounding(result, exact)).all()
 
 
 def half_rounding(result, exact):

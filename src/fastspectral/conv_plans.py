@@ -8,7 +8,7 @@ import hashlib
 from functools import lru_cache
 from itertools import groupby, product
 from math import lcm, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from numba import types
 
 from fastspectral._jit import compiled_address
 from fastspectral.kernels import conv_transpose as layout
-from fastspectral.kernels.lanes import Variant, lanes_of, registers
+from fastspectral.kernels.lanes import Variant, lanes_of, register_bytes, registers
 from fastspectral.kernels.tiles import Phases, Tile
 
 # Rows × vectors of a tile: as many sums as fit with the vectors and one broadcast number beside them, for few rows and
@@ -29,13 +29,23 @@ TILES = {
 # A block's panel, and the sums of a batch, in bytes: together less than the second-level caches of today (512 KiB and more).
 PANEL_BYTES = 192 * 1024
 SUMS_BYTES = 48 * 1024
+MOST_PANEL_BYTES = 256 * 1024  # of all rows together, where those of one read are read together
 BLOCK_POSITIONS = 4096
+MOST_BYTES = 3 * 1024 * 1024  # of a panel of one tile: with all that a thread needs beside it, 4 MiB
+
+# Outputs of more bytes do not stay in caches.  Asked for ahead, lines of such are stored in 0.8 to 0.9 of the time (U-Net's last
+# layer, bilinear upsampling); where they do, asking takes 5 % more.
+HELD_OUTPUT = 8 * 1024 * 1024
 
 # Above, a table of all phases costs more than it can save: the definition is taken.
 MOST_PHASES = 1 << 14
 
 # What the way that weights are packed for may cost, of the cheapest, before they are packed anew.
 HELD_COST = 1.2
+
+# Below, outputs are summed one by one: a sum of pairs errs by what its neighbours' inputs are like, not by its own alone,
+# and only a sum of many channels is sure to be like them.
+LEAST_PAIRED_CHANNELS = 16
 
 # Channels that are copied together: finding what to copy takes longer than to copy one channel.
 CHANNELS_TOGETHER = 16
@@ -62,10 +72,49 @@ class PhaseGroup(NamedTuple):
     taps: tuple[tuple[int, ...], ...]
 
 
+Read = tuple[tuple[int, int], ...]  # what a term reads of x: offsets and signs
+
+
+class Product(NamedTuple):
+    """A sum over `reads`, each times a combination of taps, and the outputs of a position that it is part of.
+
+    An axis of step 1 has one output of each phase for a position, which is one product; an axis of step 2 has two.
+    taps: (offset number less that of the read's first one, halves) of every combination; results: (output, sign).
+    """
+
+    reads: tuple[Read, ...]
+    anchors: tuple[int, ...]  # number of the first offset of every read
+    taps: tuple[tuple[int, int], ...]
+    results: tuple[tuple[int, int], ...]
+
+
+# Minimal filtering (Winograd): two neighbouring outputs y0, y1 of so many taps g0, g1 … over inputs d0, d1 … by fewer
+# products than taps × 2.  Of each product: the reads, the taps in halves, the outputs.  The first one is part of both.
+#   2:  m0 = d1 (g0 + g1),            m1 = (d0 - d1) g0,                m2 = (d1 - d2) g1
+#       y0 = m0 + m1,                 y1 = m0 - m2
+#   3:  m0 = (d1 + d2) (g0 + g1 + g2) / 2,  m1 = (d2 - d1) (g0 - g1 + g2) / 2,  m2 = (d0 - d2) g0,  m3 = (d1 - d3) g2
+#       y0 = m0 + m1 + m2,            y1 = m0 - m1 - m3
+FILTERS: dict[int, tuple[tuple[Read, Read, Read], ...]] = {
+    1: ((((0, 1),), ((0, 2),), ((0, 1),)), (((1, 1),), ((0, 2),), ((1, 1),))),
+    2: (
+        (((1, 1),), ((0, 2), (1, 2)), ((0, 1), (1, 1))),
+        (((0, 1), (1, -1)), ((0, 2),), ((0, 1),)),
+        (((1, 1), (2, -1)), ((1, 2),), ((1, -1),)),
+    ),
+    3: (
+        (((1, 1), (2, 1)), ((0, 1), (1, 1), (2, 1)), ((0, 1), (1, 1))),
+        (((2, 1), (1, -1)), ((0, 1), (1, -1), (2, 1)), ((0, 1), (1, -1))),
+        (((0, 1), (2, -1)), ((0, 2),), ((0, 1),)),
+        (((1, 1), (3, -1)), ((2, 2),), ((1, -1),)),
+    ),
+}
+
+
 class Choice(NamedTuple):
-    """How to sum: shifts of the axes, and rows and vectors of the tile."""
+    """How to sum: shifts of the axes and inputs from position to position, rows and vectors of the tile."""
 
     shifts: tuple[int, ...]
+    steps: tuple[int, ...]
     rows: int
     vectors: int
 
@@ -87,12 +136,18 @@ class BlockPlan(NamedTuple):
     packing: bytes  # equal for plans that read equally packed weights
     packed: int  # numbers in the packed weights
     scratch_words: int
-    work: int  # multiplications
+    work: int  # multiplications of the definition
+    rows: str = ""  # what the rows of a tile are
+
+    @property
+    def paired(self) -> bool:
+        """Whether outputs are summed two by two."""
+        return self.choice is not None and prod(self.choice.steps) > 1
 
 
-def count_of(axis: Axis, shift: int) -> int:
+def count_of(axis: Axis, shift: int, step: int = 1) -> int:
     """Count the positions along an axis."""
-    return -(-(axis.output + shift) // axis.stride)
+    return -(-(axis.output + shift) // (axis.stride * step))
 
 
 @lru_cache(maxsize=1024)
@@ -116,6 +171,45 @@ def phase_groups(axis: Axis, shift: int) -> tuple[PhaseGroup, ...]:
             for offsets, phases in sorted(groups.items())
         ]
     )
+
+
+@lru_cache(maxsize=1024)
+def products_of(group: PhaseGroup, step: int) -> tuple[Product, ...]:
+    """List the products of a phase group."""
+    if step == 1 or not group.offsets:
+        reads = tuple([((offset, 1),) for offset in group.offsets])
+        both = tuple([(output, 1) for output in range(step)])
+        return (Product(reads, tuple(range(len(reads))), ((0, 2),), both),)
+    pieces: dict[int, list[int]] = {}  # taps → numbers of the first offsets
+    for _, run in groupby(enumerate(group.offsets), lambda item: item[1] - item[0]):
+        numbers = [number for number, _ in run]
+        at, end = numbers[0], numbers[-1] + 1
+        while at < end:  # by threes and twos, which are better than one and three
+            taps = min(3, end - at) if end - at != 4 else 2
+            pieces.setdefault(taps, []).append(at)
+            at += taps
+    return tuple(
+        [
+            Product(
+                tuple([tuple([(group.offsets[at] + k, sign) for k, sign in read]) for at in anchors]),
+                tuple(anchors),
+                taps,
+                results,
+            )
+            for length, anchors in sorted(pieces.items(), reverse=True)
+            for read, taps, results in FILTERS[length]
+        ]
+    )
+
+
+def reads_of(groups: tuple[PhaseGroup, ...], step: int) -> tuple[Read, ...]:
+    """Give what the products of any of the groups read."""
+    return tuple(sorted({read for group in groups for product_ in products_of(group, step) for read in product_.reads}))
+
+
+def offsets_of(reads: tuple[Read, ...]) -> tuple[int, ...]:
+    """Give the offsets of reads."""
+    return tuple(sorted({offset for read in reads for offset, _ in read}))
 
 
 @lru_cache(maxsize=1024)
@@ -157,27 +251,40 @@ def row_tiles(
 
 def cost(images: int, channels: int, out_channels: int, axes: tuple[Axis, ...], lanes: int, choice: Choice) -> float:
     """Estimate the cycles that one group of channels takes."""
-    rows, vectors = choice.rows, choice.vectors
-    positions = images * prod(count_of(axis, shift) for axis, shift in zip(axes, choice.shifts, strict=True))
+    rows, vectors, steps = choice.rows, choice.vectors, choice.steps
+    counts = [count_of(*axis) for axis in zip(axes, choice.shifts, steps, strict=True)]
+    positions = images * prod(counts)
     tiles = -(-positions // (vectors * lanes))
     registers_filled = tiles * vectors
-    lines = positions / count_of(axes[-1], choice.shifts[-1])
+    lines = positions / counts[-1]
     inner = phase_groups(axes[-1], choice.shifts[-1])
-    inner_offsets = {offset for group in inner for offset in group.offsets}
-    stride = axes[-1].stride
-    # Two products and two loads a cycle; a product takes four cycles.
-    term = max(rows * vectors / 2, (rows + vectors) / 2, 4.0)
+    inner_reads = reads_of(inner, steps[-1])
+    stride, outputs = axes[-1].stride, prod(steps)
+    paired = outputs > 1
+    # Two products a cycle, which take four cycles, and hardly two loads: 12 x 1 takes 13 % longer than its products.
+    term = max(rows * vectors / 2, (rows + vectors) / 1.8, 4.0)
     total = 0.0
     for outer in product(*[phase_groups(axis, shift) for axis, shift in zip(axes[:-1], choice.shifts, strict=False)]):
         units = out_channels * prod(len(group.phases) for group in outer)
-        offsets = prod(len(group.offsets) for group in outer)
         cut = row_tiles(stride, tuple([group.phases for group in inner]), units, rows)[1]
-        terms = sum(len(inner[tile.group].offsets) for tile in cut) * offsets * channels
+        outer_products = list(product(*[products_of(*group) for group in zip(outer, steps, strict=False)]))
+        outer_terms = sum(prod(len(p.reads) for p in member) for member in outer_products)
+        outer_results = sum(prod(len(p.results) for p in member) for member in outer_products)
+        inner_products = [products_of(inner[tile.group], steps[-1]) for tile in cut]
+        terms = outer_terms * channels * sum(len(p.reads) for products in inner_products for p in products)
+        results = outer_results * sum(len(p.results) for products in inner_products for p in products)
+        reads = len(inner_reads) * prod(
+            len(reads_of((group,), step)) for group, step in zip(outer, steps, strict=False)
+        )
         # Above the first-level cache a register of the panel takes two and a half cycles to come.
-        long = channels * offsets * len(inner_offsets) * vectors > 700
-        total += tiles * (terms * max(term, 2.5 * vectors if long else 0.0) + len(cut) * (rows * vectors + 12))
-        total += channels * offsets * len(inner_offsets) * (1.5 * registers_filled + 6 * lines)
-        total += units * (stride * registers_filled * 2 + 20 * lines)
+        long = channels * reads * vectors > 700
+        total += tiles * (terms * max(term, 2.5 * vectors if long else 0.0) + results * (rows * vectors + 12))
+        staged = len(offsets_of(inner_reads)) * prod(
+            len(offsets_of(reads_of((group,), step))) for group, step in zip(outer, steps, strict=False)
+        )
+        total += channels * staged * ((2.5 if paired else 1.5) * registers_filled + 6 * lines)
+        total += channels * (reads * (1 + sum(step - 1 for step in steps[:-1])) if paired else 0) * 2 * registers_filled
+        total += units * outputs * (stride * registers_filled * 2 + 20 * lines)
     return total
 
 
@@ -188,18 +295,47 @@ def choose(
     axes: tuple[Axis, ...],
     lanes: int,
     register_count: int,
+    pairs: bool = False,
     held: Choice | None = None,
 ) -> Choice:
     """Choose the cheapest way to sum, or the one that the weights are packed for if it is hardly slower.
 
     Positions that start where y does need the fewest tiles; those that start at a multiple of the stride in y's
-    uncropped form put more phases together.
+    uncropped form put more phases together.  pairs: whether outputs may be summed two by two, by fewer products.
     """
-    shifts = product(*[sorted({0, axis.begin % axis.stride}) for axis in axes])
-    choices = [Choice(shift, *tile) for shift in shifts for tile in TILES[register_count]]
+    shifts = list(product(*[sorted({0, axis.begin % axis.stride}) for axis in axes]))
+    steps = {(1,) * len(axes)}
+    if pairs and channels >= LEAST_PAIRED_CHANNELS:
+        paired = tuple([1 + any(len(group.offsets) > 1 for group in phase_groups(axis, 0)) for axis in axes])
+        steps |= {paired, (1, *paired[1:]), (*paired[:-1], 1)}
+    choices = [Choice(*ways, *tile) for ways in product(shifts, sorted(steps)) for tile in TILES[register_count]]
     costs = {choice: cost(images, channels, out_channels, axes, lanes, choice) for choice in choices}
-    best = min(choices, key=costs.__getitem__)
+    size = (register_bytes() or 8) // lanes
+    wide = {
+        choice: channels * most_reads(axes, choice) * row_pitch(choice.vectors * lanes, lanes, size) > MOST_BYTES
+        for choice in choices
+    }
+    best = min(choices, key=lambda choice: (wide[choice], costs[choice]))
     return held if held is not None and costs.get(held, np.inf) <= HELD_COST * costs[best] else best
+
+
+def most_reads(axes: tuple[Axis, ...], choice: Choice) -> int:
+    """Count the reads of the class that has most."""
+    ways = list(zip(axes, choice.shifts, choice.steps, strict=True))
+    most = [
+        max(len(reads_of((group,), step)) for group in phase_groups(axis, shift)) for axis, shift, step in ways[:-1]
+    ]
+    axis, shift, step = ways[-1]
+    return prod(most) * len(reads_of(phase_groups(axis, shift), step))
+
+
+def row_pitch(numbers: int, lanes: int, size: int) -> int:
+    """Give the bytes from row to row, which are an odd number of cache lines.
+
+    A distance that is a power of two would put all rows on the same cache sets.  Behind a row there is room for a register
+    that reaches over its end.
+    """
+    return (-(-(numbers + lanes) * size // 64) | 1) * 64
 
 
 class _Table:
@@ -210,13 +346,13 @@ class _Table:
         self.classes: list[tuple[int, ...]] = []
         self.tiles: list[tuple[int, ...]] = []
         self.lists: list[npt.NDArray[np.int64]] = []
-        self.length, self.packed = 0, 0
+        self.length, self.packed, self.staged, self.rows = 0, 0, 0, ""
         self.packing = hashlib.sha256()
 
-    def add_list(self, values: npt.NDArray[np.int64]) -> int:
+    def add_list(self, values: npt.NDArray[np.int64] | list[Any]) -> int:
         """Append a list; return its place among the lists."""
-        place = self.length
-        self.lists.append(values.ravel())
+        place, values = self.length, np.array(values, np.int64).ravel()
+        self.lists.append(values)
         self.length += values.size
         return place
 
@@ -227,48 +363,120 @@ class _Table:
         axes: tuple[Axis, ...],
         channels: int,
         out_channels: int,
-        height: int,
+        choice: Choice,
         most_rows: int,
+        sums_pitch: int,
+        size: int,
     ) -> int:
         """Append a class, in batches of at most `most_rows` rows if that fills tiles; return the rows of a batch."""
-        stride, inner_phases = axes[-1].stride, tuple([group.phases for group in inner])
-        phases, inner_offsets = _grid([group.phases for group in outer]), offsets_of(inner)
-        offsets = _grid([*[group.offsets for group in outer], inner_offsets])
-        units = out_channels * len(phases)
-        filling, _ = row_tiles(stride, inner_phases, units, height)
-        batch = max(1, min(-(-units // filling), most_rows // (filling * stride))) * filling
-        cut = [
-            tile._replace(first=start * stride + tile.first)
-            for start in range(0, units, batch)
-            for tile in row_tiles(stride, inner_phases, min(batch, units - start), height)[1]
+        stride, height, steps = axes[-1].stride, choice.rows, choice.steps
+        inner_phases, outputs = tuple([group.phases for group in inner]), prod(steps)
+        reads = [
+            *[reads_of((group,), step) for group, step in zip(outer, steps, strict=False)],
+            reads_of(inner, steps[-1]),
         ]
-        full = len(row_tiles(stride, inner_phases, min(batch, units), height)[1])
-        tile_list = self.first_tile + len(self.tiles) * layout.TILE_COLUMNS
-        lists = len(offsets), self.add_list(offsets), len(phases), self.add_list(phases)
-        self.classes.append((*lists, -(-units // batch), batch, full, len(cut), tile_list))
-        runs, places = [], []
-        for number, group in enumerate(inner):
-            read = [inner_offsets.index(offset) for offset in group.offsets]
-            terms = np.arange(0, len(offsets), max(1, len(inner_offsets)))[:, None] + np.array(read, np.int64)
-            runs.append(_runs(terms.ravel(), channels))
-            mine = [tile for tile in cut if tile.group == number]
-            places.append(iter(_tile_places(mine, outer, group, axes, height)))
-        run_lists = [(len(run), self.add_list(run)) for run in runs]
-        for tile in cut:
-            table = next(places[tile.group])
-            row, weights = tile.first % (batch * stride), (self.packed, len(table), self.add_list(table))
-            self.tiles.append((row, tile.step, *weights, *run_lists[tile.group]))
-            self.packed += channels * table.size
-            self.packing.update(table.tobytes())
-        return min(batch, units) * stride
+        phases = _outputs(outer, axes, steps)
+        units = out_channels * prod(len(group.phases) for group in outer)
+        filling, _ = row_tiles(stride, inner_phases, units, height)
+        batch = max(1, min(-(-units // filling), most_rows // (filling * stride * outputs))) * filling
+        most = min(batch, units) * stride * outputs
+        products = [
+            (number, members)
+            for number, group in enumerate(inner)
+            for members in product(*[products_of(*part) for part in zip((*outer, group), steps, strict=True)])
+        ]
+        tables = [
+            self._add_product(members, (*outer, inner[number]), axes, reads, channels) for number, members in products
+        ]
+        tile_list, full, count = self.first_tile + len(self.tiles) * layout.TILE_COLUMNS, 0, 0
+        results: dict[tuple[RowTile, int], tuple[int, int]] = {}
+        for start in range(0, units, batch):
+            cut = row_tiles(stride, inner_phases, min(batch, units - start), height)[1]
+            written: set[int] = set()
+            for place, (number, members) in enumerate(products):
+                for tile in cut:
+                    if tile.group == number:
+                        if (tile, place) not in results:
+                            rows = _results(tile, members, stride, steps, height, most, written)
+                            rows[:, 1:] *= sums_pitch
+                            results[tile, place] = len(rows), self.add_list(rows)
+                        weights = _row_places(tile, start, outer, inner[number], axes, height)
+                        terms, displaced, columns = tables[place]
+                        row_list = self.add_list(weights * size)
+                        self.tiles.append((self.packed, row_list, *columns, *results[tile, place]))
+                        self.packed += channels * terms.size * height
+                        for part in (weights, terms, displaced):
+                            self.packing.update(part.tobytes())
+            full, count = full or len(self.tiles), len(self.tiles)
+            if start == 0:
+                self.rows = _rows_text(stride, len(inner), cut[0])
+        begin = (tile_list - self.first_tile) // layout.TILE_COLUMNS
+        offsets, mixes, staged = _mixes(reads)
+        self.classes.append(
+            (
+                len(offsets),
+                self.add_list(offsets),
+                len(phases),
+                self.add_list(phases),
+                -(-units // batch),
+                batch * prod(steps[:-1]),
+                full - begin,
+                count - begin,
+                tile_list,
+                staged,
+                len(mixes),
+                self.add_list(mixes),
+            )
+        )
+        self.staged = max(self.staged, staged)
+        return most
+
+    def _add_product(
+        self,
+        members: tuple[Product, ...],
+        groups: tuple[PhaseGroup, ...],
+        axes: tuple[Axis, ...],
+        reads: list[tuple[Read, ...]],
+        channels: int,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], tuple[int, ...]]:
+        """Append what the tiles of a product share: where its terms and taps are, and what it reads of the panel."""
+        numbers, places, taps = np.zeros(1, np.int64), np.zeros(1, np.int64), np.array([[0, 1]], np.int64)
+        for member, group, axis, known in zip(members, groups, axes, reads, strict=True):
+            here = np.array([known.index(read) for read in member.reads], np.int64)
+            numbers = (numbers[:, None] * len(known) + here).ravel()
+            of_first = np.array(group.taps[0], np.int64)
+            places = (places[:, None] * axis.kernel + of_first[list(member.anchors)]).ravel()
+            # from offset to offset taps are equally far apart
+            several = any(k for k, _ in member.taps)
+            apart = of_first[member.anchors[0] + 1] - of_first[member.anchors[0]] if several else 0
+            displaced = np.array([(k * apart, halves) for k, halves in member.taps], np.int64)
+            taps = np.stack(
+                [
+                    (taps[:, None, 0] * axis.kernel + displaced[:, 0]).ravel(),
+                    (taps[:, None, 1] * displaced[:, 1]).ravel(),
+                ],
+                axis=-1,
+            )
+        runs = _runs(numbers, channels)
+        columns = places.size, self.add_list(places), len(taps), self.add_list(taps), len(runs), self.add_list(runs)
+        return places, taps, columns
 
     def geometry(self, header: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Join all, behind the header and the axes."""
         classes = np.array(self.classes, np.int64).reshape(-1, layout.CLASS_COLUMNS)
         tiles = np.array(self.tiles, np.int64).reshape(-1, layout.TILE_COLUMNS)
         start = self.first_tile + tiles.size
-        classes[:, [layout.OFFSET_LIST, layout.PHASE_LIST]] += start
-        tiles[:, [layout.TILE_PLACES, layout.TILE_RUN_LIST]] += start
+        classes[:, [layout.OFFSET_LIST, layout.PHASE_LIST, layout.MIX_LIST]] += start
+        tiles[
+            :,
+            [
+                layout.TILE_ROW_LIST,
+                layout.TILE_PLACES,
+                layout.TILE_TAP_LIST,
+                layout.TILE_RUN_LIST,
+                layout.TILE_RESULT_LIST,
+            ],
+        ] += start
         return np.concatenate([header, classes.ravel(), tiles.ravel(), *self.lists])
 
 
@@ -280,9 +488,13 @@ def block_plan(
     out_channels: int,
     axes: tuple[Axis, ...],
     bits: int,
+    pairs: bool = False,
     held: Choice | None = None,
 ) -> BlockPlan:
-    """Plan for `groups` groups of so many channels each, in numbers of `bits` bits; weights are packed for `held`."""
+    """Plan for `groups` groups of so many channels each, in numbers of `bits` bits; weights are packed for `held`.
+
+    pairs: whether outputs may be summed two by two.
+    """
     header = np.zeros(layout.HEADER + len(axes) * layout.AXIS_COLUMNS, np.int64)
     taps = prod(axis.kernel for axis in axes)
     plane, out_plane = prod(axis.size for axis in axes), prod(axis.output for axis in axes)
@@ -290,40 +502,53 @@ def block_plan(
     rows = header[layout.HEADER :].reshape(len(axes), layout.AXIS_COLUMNS)
     for i, axis in enumerate(axes):
         pitch, out_pitch = prod(a.size for a in axes[i + 1 :]), prod(a.output for a in axes[i + 1 :])
-        rows[i] = (axis.size, axis.stride, 0, axis.output, 0, pitch, out_pitch, axis.kernel, axis.dilation, axis.begin)
+        rows[i] = (
+            axis.size,
+            axis.stride,
+            0,
+            axis.output,
+            0,
+            pitch,
+            out_pitch,
+            axis.kernel,
+            axis.dilation,
+            axis.begin,
+            1,
+        )
     work = images * groups * channels * out_channels * taps * plane
     if not images * out_channels or prod(axis.stride for axis in axes) > MOST_PHASES:
         return BlockPlan(header, None, b"", 0, 0, work)
 
     lanes, size = lanes_of(bits), bits // 8
-    choice = choose(images, channels, out_channels, axes, lanes, registers(), held)
-    for i, (axis, shift) in enumerate(zip(axes, choice.shifts, strict=True)):
-        rows[i, [layout.SHIFT, layout.COUNT]] = shift, count_of(axis, shift)
+    choice = choose(images, channels, out_channels, axes, lanes, registers(), pairs, held)
+    steps = choice.steps
+    for i, (axis, shift, step) in enumerate(zip(axes, choice.shifts, steps, strict=True)):
+        columns = [layout.SHIFT, layout.COUNT, layout.STRIDE, layout.STEP]
+        rows[i, columns] = shift, count_of(axis, shift, step), axis.stride * step, step
     positions, width = images * int(rows[:, layout.COUNT].prod()), choice.vectors * lanes
     outer = list(product(*[phase_groups(axis, shift) for axis, shift in zip(axes[:-1], choice.shifts, strict=False)]))
     inner = phase_groups(axes[-1], choice.shifts[-1])
 
-    offsets = len(offsets_of(inner)) * max(prod(len(group.offsets) for group in member) for member in outer)
-    terms = channels * offsets
-    groups_together = min(groups, max(1, CHANNELS_TOGETHER // max(1, channels)))
-    fitting = min(PANEL_BYTES // (size * max(1, terms) * groups_together), BLOCK_POSITIONS)
+    terms, paired = channels * most_reads(axes, choice), prod(steps) > 1
+    groups_together = 1 if paired else min(groups, max(1, CHANNELS_TOGETHER // max(1, channels)))
+    # A product of pairs reads the rows of one read only.
+    at_once = channels if paired else terms * groups_together
+    fitting = min(PANEL_BYTES // (size * max(1, at_once)), MOST_PANEL_BYTES // (size * max(1, terms)), BLOCK_POSITIONS)
     blocks = -(-positions // max(width, fitting))
     block = -(-positions // (blocks * width)) * width
-    # Rows are an odd number of cache lines apart: a distance that is a power of two would put them all on the same cache
-    # sets.  Behind a row there is room for a register that reaches over its end.
-    pitch = (-(-(block + lanes) * size // 64) | 1) * 64
+    pitch = row_pitch(block, lanes, size)
 
     table = _Table(header.size, len(outer))
     batch_rows = max(
-        table.add_class(member, inner, axes, channels, out_channels, choice.rows, SUMS_BYTES // pitch)
+        table.add_class(member, inner, axes, channels, out_channels, choice, SUMS_BYTES // pitch, pitch, size)
         for member in outer
     )
-    geometry, stride, inner_count = table.geometry(header), axes[-1].stride, int(rows[-1, layout.COUNT])
+    geometry, stride, inner_count = table.geometry(header), int(rows[-1, layout.STRIDE]), int(rows[-1, layout.COUNT])
     most_lines = min(block, (block + inner_count - 2) // inner_count + 1)
     base, tile = Variant(bits, lanes), Tile(bits, lanes, choice.rows, choice.vectors)
     for column, value in (
         (layout.EXECUTOR, compiled_address(layout.transpose_blocks, base, *[INTEGER] * 9)),
-        (layout.PACKER, compiled_address(layout.pack_tiles, base, *[INTEGER] * 5)),
+        (layout.PACKER, compiled_address(layout.pack_tiles, tile, *[INTEGER] * 5)),
         (layout.SUMMER, compiled_address(layout.sum_tiles, tile, *[INTEGER] * 7)),
         (layout.STORER, compiled_address(layout.store_batch, Phases(bits, lanes, min(stride, lanes)), *[INTEGER] * 10)),
         (layout.POSITIONS, positions),
@@ -335,26 +560,32 @@ def block_plan(
         (layout.FIRST_CLASS, table.first_class),
         (layout.TILES, len(table.tiles)),
         (layout.FIRST_TILE, table.first_tile),
-        (layout.TILE_HEIGHT, choice.rows),
+        (layout.LINES_AHEAD, 2 if images * groups * out_channels * out_plane * size > HELD_OUTPUT else 0),
         (layout.TILE_WIDTH, width),
         (layout.PANEL_PITCH, pitch),
-        (layout.SUMS_PITCH, pitch),
         (layout.PANEL_BYTES, terms * groups_together * pitch),
-        (layout.SUMS_BYTES, (batch_rows + choice.rows * stride) * pitch),  # a tile that is not full writes its rows too
+        (layout.STAGED_BYTES, table.staged * pitch),
+        (layout.SUMS_BYTES, (batch_rows + 1) * pitch),  # a tile that is not full writes its last rows to one more
         (layout.MOST_LINES, most_lines),
         # of a line the beginning, the end and what lies between, of a row the end, and how far they read
-        (layout.MOST_COPIES, offsets * (min(block, block // lanes + 3 * most_lines) + width // lanes + 1) + 1),
-        (layout.MOST_OUTER, max(prod(len(group.phases) for group in member) for member in outer)),
+        (
+            layout.MOST_COPIES,
+            max(columns[layout.OFFSETS] for columns in table.classes)
+            * (min(block, block // lanes + 3 * most_lines) + width // lanes + 1)
+            + 1,
+        ),
+        (layout.MOST_OUTER, max(columns[layout.PHASES] for columns in table.classes)),
     ):
         geometry[column] = value
     return BlockPlan(
-        geometry, choice, table.packing.digest(), groups * table.packed, layout.scratch_words(geometry), work
+        geometry,
+        choice,
+        table.packing.digest(),
+        groups * table.packed,
+        layout.scratch_words(geometry),
+        work,
+        table.rows,
     )
-
-
-def offsets_of(groups: tuple[PhaseGroup, ...]) -> tuple[int, ...]:
-    """Give the offsets that any of the groups reads."""
-    return tuple(sorted({offset for group in groups for offset in group.offsets}))
 
 
 def _grid(values: list[tuple[int, ...]]) -> npt.NDArray[np.int64]:
@@ -370,31 +601,103 @@ def _runs(offsets: npt.NDArray[np.int64], channels: int) -> npt.NDArray[np.int64
     return np.stack([offsets[starts], lengths], axis=-1) * channels
 
 
-def _tile_places(
-    tiles: list[RowTile], outer: tuple[PhaseGroup, ...], inner: PhaseGroup, axes: tuple[Axis, ...], height: int
-) -> npt.NDArray[np.int64]:
-    """Find the places of the tiles' weights among those of a channel.  Returns (tiles, offsets, height).
+def _outputs(outer: tuple[PhaseGroup, ...], axes: tuple[Axis, ...], steps: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """List the outputs of a position along the outer axes: by phases, then by the inputs of the position."""
+    phases, inputs = _grid([group.phases for group in outer]), _grid([tuple(range(step)) for step in steps[:-1]])
+    outputs: npt.NDArray[np.int64] = phases[:, None] + inputs * np.array([axis.stride for axis in axes[:-1]], np.int64)
+    return outputs.reshape(len(phases) * len(inputs), len(axes) - 1)
 
-    The last row of a tile fills it.
+
+def _mixes(reads: list[tuple[Read, ...]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+    """Find how the rows of the panel come from x, axis by axis.
+
+    Returns the offsets to copy; what to mix, (mixes, 4): target, two sources, sign of the second one; and the staged rows,
+    which the offsets are the first of.  A target beyond those is a row of the panel.  No mixes: the panel is copied.
     """
-    places = np.zeros((1, 1), np.int64)  # of the first output channel's taps, (phases, offsets)
-    for axis, group in zip(axes, (*outer, inner), strict=True):
-        here = np.array(group.taps, np.int64).reshape(len(group.phases), len(group.offsets))
-        places = (places[:, None, :, None] * axis.kernel + here[None, :, None, :]).reshape(
-            places.shape[0] * here.shape[0], places.shape[1] * here.shape[1]
-        )
-    first, step, filled, _ = np.array(tiles, np.int64).reshape(-1, 4).T
-    rows = first[:, None] + step[:, None] * np.minimum(np.arange(height), filled[:, None] - 1)
-    units, phases = rows // axes[-1].stride, rows % axes[-1].stride
+    grids = [offsets_of(axis) for axis in reads]
+    offsets = _grid(list(grids))
+    if all(len(read) == 1 for axis in reads for read in axis):
+        return offsets, np.zeros((0, 4), np.int64), 0
+    singles = [tuple([((offset, 1),) for offset in grid]) for grid in grids]
+    rows: dict[tuple[Read, ...], int] = {key: row for row, key in enumerate(product(*singles))}
+    mixes, count = [], len(rows)
+    last = min(a for a, axis in enumerate(reads) if any(len(read) > 1 for read in axis))
+    for a in range(len(reads) - 1, last - 1, -1):
+        before, rows, staged = rows, {}, count
+        for key in product(*singles[:a], *reads[a:]):
+            sources = [before[(*key[:a], ((offset, 1),), *key[a + 1 :])] for offset, _ in key[a]]
+            if len(sources) == 1 and a > last:
+                rows[key] = sources[0]
+            else:
+                mixes.append((count, sources[0], sources[-1], key[a][1][1] if len(sources) > 1 else 0))
+                rows[key], count = count, count + 1
+    return offsets, np.array(mixes, np.int64), staged
+
+
+def _rows_text(stride: int, groups: int, tile: RowTile) -> str:
+    """Say what the rows of a tile are."""
+    if stride == 1:
+        return "rows are channels"
+    if groups == 1:
+        return f"rows are channels and all {stride} phases, which read the same inputs"
+    if tile.step == stride:
+        return f"rows are channels of one of {stride} phases, which read different inputs"
+    return f"rows are neighbours of {stride} phases, more than there are channels"
+
+
+def _phase_places(groups: tuple[PhaseGroup, ...], axes: tuple[Axis, ...]) -> npt.NDArray[np.int64]:
+    """Find how far the first tap of each phase is behind that of the first phase."""
+    places = np.zeros(1, np.int64)
+    for axis, group in zip(axes, groups, strict=True):
+        here = np.array([taps[0] - group.taps[0][0] if taps else 0 for taps in group.taps], np.int64)
+        places = (places[:, None] * axis.kernel + here).ravel()
+    return places
+
+
+def _base_rows(tile: RowTile, stride: int, height: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Give the units and phases of a tile's rows; the last row fills the tile."""
+    rows = tile.first + tile.step * np.minimum(np.arange(height), tile.rows - 1)
+    return rows // stride, rows % stride
+
+
+def _row_places(
+    tile: RowTile, start: int, outer: tuple[PhaseGroup, ...], inner: PhaseGroup, axes: tuple[Axis, ...], height: int
+) -> npt.NDArray[np.int64]:
+    """Find the places of a tile's weights among those of a channel, behind those of the first row's terms."""
+    units, phases = _base_rows(tile, axes[-1].stride, height)
     outer_phases = prod(len(group.phases) for group in outer)
-    # place of a phase in its group
-    numbers = np.zeros(axes[-1].stride, np.int64)
-    numbers[list(inner.phases)] = np.arange(len(inner.phases))
-    by_row = units // outer_phases * prod(axis.kernel for axis in axes)
-    found: npt.NDArray[np.int64] = (
-        by_row[..., None] + places[units % outer_phases * len(inner.phases) + numbers[phases]]
+    numbers = np.array([inner.phases.index(phase) for phase in phases.tolist()], np.int64)
+    units = units + start
+    places: npt.NDArray[np.int64] = (
+        units // outer_phases * prod(axis.kernel for axis in axes)
+        + _phase_places((*outer, inner), axes)[units % outer_phases * len(inner.phases) + numbers]
     )
-    return found.transpose(0, 2, 1)
+    return places
+
+
+def _results(
+    tile: RowTile,
+    members: tuple[Product, ...],
+    stride: int,
+    steps: tuple[int, ...],
+    height: int,
+    trash: int,
+    written: set[int],
+) -> npt.NDArray[np.int64]:
+    """List the results of a tile: how to add, 0 where nothing was written, and the rows of sums."""
+    units, phases = _base_rows(tile, stride, height)
+    outer = prod(steps[:-1])
+    results = []
+    for parts in product(*[member.results for member in members]):
+        number = 0
+        for (output, _), step in zip(parts[:-1], steps, strict=False):
+            number = number * step + output
+        rows = ((units * outer + number) * steps[-1] + parts[-1][0]) * stride + phases
+        rows[tile.rows :] = trash
+        sign = prod(sign for _, sign in parts) if int(rows[0]) in written else 0
+        results.append([sign, *rows.tolist()])
+        written.update(rows[: tile.rows].tolist())
+    return np.array(results, np.int64)
 
 
 def describe(plan: BlockPlan) -> str:
@@ -403,19 +706,10 @@ def describe(plan: BlockPlan) -> str:
         return "the definition, as the strides have more phases than a table is worth"
     g = plan.geometry
     classes = g[g[layout.FIRST_CLASS] :][: g[layout.CLASSES] * layout.CLASS_COLUMNS].reshape(-1, layout.CLASS_COLUMNS)
-    tiles = g[g[layout.FIRST_TILE] :][: g[layout.TILES] * layout.TILE_COLUMNS].reshape(-1, layout.TILE_COLUMNS)
-    last = layout.HEADER + (int(g[layout.AXES]) - 1) * layout.AXIS_COLUMNS
-    stride = int(g[last + layout.STRIDE])
-    if stride == 1:
-        rows = "rows are channels"
-    elif len(np.unique(tiles[:, layout.TILE_RUN_LIST])) == 1:
-        rows = f"rows are channels and all {stride} phases, which read the same inputs"
-    elif tiles[0, layout.TILE_STEP] == stride:
-        rows = f"rows are channels of one of {stride} phases, which read different inputs"
-    else:
-        rows = f"rows are neighbours of {stride} phases, more than there are channels"
+    paired = [str(axis) for axis, step in enumerate(plan.choice.steps) if step > 1]
+    pairs = f", outputs by pairs along axis {' and '.join(paired)}" if paired else ""
     return (
-        f"tiles of {plan.choice.rows} rows x {g[layout.TILE_WIDTH]} positions, {rows}; "
+        f"tiles of {plan.choice.rows} rows x {g[layout.TILE_WIDTH]} positions, {plan.rows}{pairs}; "
         f"{g[layout.POSITIONS]} positions in {g[layout.BLOCKS]} blocks, {len(classes)} classes of at most "
         f"{classes[:, layout.OFFSETS].max()} offsets x {g[layout.CHANNELS]} channels"
     )

@@ -1,5 +1,6 @@
 """The kernels of conv_transpose and the plans that drive them: choices, tables, scratch, and two ways to one result."""
 
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -8,7 +9,19 @@ import pytest
 import oracles
 from accuracy import assert_accurate
 from fastspectral import conv_plans
-from fastspectral.conv_plans import TILES, Axis, Choice, block_plan, choose, cost, count_of, phase_groups, row_tiles
+from fastspectral.conv_plans import (
+    TILES,
+    Axis,
+    Choice,
+    PhaseGroup,
+    block_plan,
+    choose,
+    cost,
+    count_of,
+    phase_groups,
+    products_of,
+    row_tiles,
+)
 from fastspectral.kernels import conv_transpose as kernels
 
 AXES = [
@@ -54,8 +67,8 @@ def test_choice_shares_offsets_where_channels_are_few():
 
 def test_choice_takes_the_tile_that_runs_fastest():
     wide, line = Axis(64, 3, 1, 1, 1, 64), Axis(800, 16, 8, 1, 4, 6400)
-    assert choose(1, 64, 64, (wide, wide), 8, 16)[1:] == (6, 2)
-    assert choose(1, 256, 128, (line,), 8, 16)[1:] == (6, 2)
+    assert choose(1, 64, 64, (wide, wide), 8, 16)[2:] == (6, 2)
+    assert choose(1, 256, 128, (line,), 8, 16)[2:] == (6, 2)
     assert choose(1, 24, 1, (wide,), 8, 16).rows == 1
 
 
@@ -63,7 +76,7 @@ def test_choice_is_the_cheapest():
     axes = (Axis(size=20, kernel=4, stride=2, dilation=1, begin=1, output=40),)
     best = choose(2, 30, 50, axes, 8, 16)
     costs = {
-        Choice((shift,), *tile): cost(2, 30, 50, axes, 8, Choice((shift,), *tile))
+        Choice((shift,), (1,), *tile): cost(2, 30, 50, axes, 8, Choice((shift,), (1,), *tile))
         for shift in (0, 1)
         for tile in TILES[16]
     }
@@ -100,14 +113,15 @@ def definition(x, w, b, groups, axes):
 
 
 def by_blocks(x, w, b, groups, axes, workers=1):
-    """Give the result of the blocks, out of scratch and packed weights full of NaN, or None where they refuse."""
+    """Give the result of the blocks, out of scratch and packed weights full of NaN."""
     channels, out_channels = w.shape[0] // groups, w.shape[1]
     plan = block_plan(len(x), groups, channels, out_channels, axes, 8 * x.itemsize)
     y = np.full((len(x), groups * out_channels, *[axis.output for axis in axes]), np.nan, x.dtype)
     packed = np.full(plan.packed + 128, np.nan, x.dtype)
-    if not kernels.pack_weights(w.reshape(-1), packed[64:-64], plan.geometry):
-        assert np.isnan(packed).all(), "something was written"
-        return None
+    if workers == 1:
+        kernels.pack_weights(w.reshape(-1), packed[64:-64], plan.geometry)
+    else:
+        kernels.pack_weights_parallel(w.reshape(-1), packed[64:-64], plan.geometry, workers)
     assert np.isfinite(packed[64:-64]).all()
     memory = np.full((workers * plan.scratch_words + 512,), -1, np.int64)  # NaN, read as floats
     scratch = memory[256:-256].reshape(workers, -1)
@@ -173,18 +187,68 @@ def test_blocks_and_direct_loop_match_the_definition(name, dtype, rng):
         assert_accurate(direct, exact, terms)
 
 
+@pytest.fixture
+def chosen(monkeypatch):
+    """Give a function that makes all plans choose what it is given."""
+
+    def choose_always(choice):
+        monkeypatch.setattr(conv_plans, "choose", lambda *_: choice)
+        conv_plans.block_plan.cache_clear()
+
+    yield choose_always
+    conv_plans.block_plan.cache_clear()
+
+
 @pytest.mark.parametrize("tile", TILES[16], ids=lambda tile: f"{tile[0]} x {tile[1]}")
 @pytest.mark.parametrize("name", ["depthwise", "stride 3, kernel 7", "phases of one channel", "lines of one position"])
-def test_any_tile_and_shift_gives_the_result(name, tile, rng, monkeypatch):
+def test_any_tile_and_shift_gives_the_result(name, tile, rng, chosen):
     images, groups, channels, out_channels, axes = PROBLEMS[name]
     x, w, b = problem(rng, images, groups, channels, out_channels, axes, np.float32)
     exact = definition(x, w, b, groups, axes)
     for shifted in (0, 1):
         shifts = tuple(shifted * (axis.begin % axis.stride) for axis in axes)
-        monkeypatch.setattr(conv_plans, "choose", lambda *_, shifts=shifts: Choice(shifts, *tile))
-        conv_plans.block_plan.cache_clear()
+        chosen(Choice(shifts, (1,) * len(axes), *tile))
         assert_accurate(by_blocks(x, w, b, groups, axes), exact, channels * prod(axis.kernel for axis in axes) + 1)
-    conv_plans.block_plan.cache_clear()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_pairs_give_the_result(name, dtype, rng, chosen):
+    images, groups, channels, out_channels, axes = PROBLEMS[name]
+    x, w, b = problem(rng, images, groups, channels, out_channels, axes, dtype)
+    exact = definition(x, w, b, groups, axes)
+    terms = channels * prod(axis.kernel for axis in axes) + 1
+    for steps in product((1, 2), repeat=len(axes)):
+        for shifted, tile in ((0, (6, 2)), (1, (4, 3))):
+            chosen(Choice(tuple(shifted * (axis.begin % axis.stride) for axis in axes), steps, *tile))
+            one = by_blocks(x, w, b, groups, axes)
+            assert_accurate(one, exact, terms, c=2)
+            assert np.array_equal(one, by_blocks(x, w, b, groups, axes, workers=2))
+
+
+@pytest.mark.parametrize("offsets", range(1, 10))
+def test_products_of_pairs_are_the_pairs(offsets, rng):
+    group = PhaseGroup(tuple(range(offsets)), (0,), (tuple(range(offsets)),))
+    products = products_of(group, 2)
+    x, w, y = rng.integers(-9, 9, 2 * offsets + 2), rng.integers(-9, 9, offsets), [0, 0]
+    for one in products:
+        for read, anchor in zip(one.reads, one.anchors, strict=True):
+            of_x = sum(sign * x[offset] for offset, sign in read)
+            of_w = sum(halves * w[anchor + k] for k, halves in one.taps) / 2
+            for output, sign in one.results:
+                y[output] += sign * of_x * of_w
+    assert y == [np.dot(x[:offsets], w), np.dot(x[1 : offsets + 1], w)]
+    count = sum(len(one.reads) for one in products)
+    assert count == 2 if offsets == 1 else count <= 1.5 * offsets
+
+
+def test_pairs_are_chosen_where_products_are_what_takes_long():
+    layer, tiny = Axis(16, 4, 2, 1, 1, 32), Axis(8, 4, 2, 1, 1, 16)
+    assert choose(16, 128, 64, (layer, layer), 8, 16, pairs=True).steps == (2, 2)
+    assert choose(16, 128, 64, (layer, layer), 8, 16).steps == (1, 1)
+    assert choose(1, 8, 8, (tiny, tiny), 8, 16, pairs=True).steps == (1, 1)
+    apart = Axis(64, 2, 2, 1, 0, 128)  # of which no two outputs have an input in common
+    assert choose(1, 256, 64, (apart, apart), 8, 16, pairs=True).steps == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -212,22 +276,24 @@ def test_tiles_cover_the_rows_and_spill_into_later_ones_only(stride, groups, uni
     assert all(rows == height for _, _, rows, _ in row_tiles(stride, groups, filling, height)[1]) or filling == 1
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_blocks_refuse_weights_that_are_not_finite(value, rng):
-    images, groups, channels, out_channels, axes = PROBLEMS["groups"]
-    x, w, b = problem(rng, images, groups, channels, out_channels, axes, np.float32)
-    for place in (0, w.size // 2, w.size - 1):
-        bad = w.copy()
-        bad.flat[place] = value
-        assert by_blocks(x, bad, b, groups, axes) is None
+@pytest.mark.parametrize("value", [np.nan, np.inf, -8.0, 8.0])
+@pytest.mark.parametrize("place", [0, 40, 100])
+def test_limits_are_told(value, place):
+    numbers = np.full(101, -7.5, np.float32)
+    assert kernels.all_below(numbers, 8)
+    numbers[place] = value
+    assert not kernels.all_below(numbers, 8)
 
 
 def test_scratch_stays_within_four_mebibytes_and_one_tile():
     for images, channels, out_channels, axis in (
         (16, 512, 256, Axis(4, 4, 2, 1, 1, 8)),
         (1, 256, 64, Axis(64, 2, 2, 1, 0, 128)),
+        (1, 1024, 64, Axis(64, 3, 1, 1, 1, 64)),
+        (1, 4098, 64, Axis(6, 3, 1, 1, 1, 6)),
         (1, 64, 64, Axis(2000, 3, 1, 1, 1, 2000)),
         (64, 1, 1, Axis(100, 3, 2, 1, 1, 199)),
     ):
-        plan = block_plan(images, 1, channels, out_channels, (axis, axis), 32)
-        assert 8 * plan.scratch_words <= 4 << 20
+        for pairs in (False, True):
+            plan = block_plan(images, 1, channels, out_channels, (axis, axis), 32, pairs)
+            assert 8 * plan.scratch_words <= 4 << 20

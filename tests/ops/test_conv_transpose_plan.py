@@ -81,6 +81,27 @@ def test_weights_that_are_not_finite(value, arrays):
     assert "not finite" in str(plan)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e30])
+@pytest.mark.parametrize("place", ["x", "w"])
+def test_what_pairs_would_spoil_is_summed_one_by_one(place, value, dtype, rng):
+    x, w = rng.standard_normal((2, 40, 9, 12)).astype(dtype), rng.standard_normal((40, 24, 4, 4)).astype(dtype)
+    value = value if abs(value) != 1e30 or dtype == np.float32 else 1e300
+    plan = conv_transpose_plan(w, strides=[2, 2], pads=[1, 1, 1, 1])
+    plan(x)
+    assert "pairs" in str(plan)
+    (x if place == "x" else w)[1, 2, 1, 1] = value
+    plan = plan if place == "x" else conv_transpose_plan(w, strides=[2, 2], pads=[1, 1, 1, 1])
+    result = plan(x)
+    with np.errstate(invalid="ignore"):
+        exact = oracles.conv_transpose(x, w, strides=[2, 2], pads=[1, 1, 1, 1])
+    assert np.array_equal(np.isnan(result), np.isnan(exact))
+    assert np.array_equal(result[np.isinf(exact)], exact[np.isinf(exact)])
+    small = np.abs(exact) < 1e10
+    # Pairs would mix the neighbours of what is large into sums that it is no part of.
+    assert np.abs(result[small] - exact[small]).max() <= 600 * 2.0 ** (-52 if dtype == np.float64 else -23)
+
+
 def test_pickles_by_making_itself_anew(arrays):
     x, w, b = arrays
     plan = conv_transpose_plan(w, b, strides=[2, 2], auto_pad="SAME_UPPER")
@@ -102,6 +123,9 @@ def test_print_names_the_formulation(arrays):
     phases = conv_transpose_plan(np.ones((3, 1, 50), np.float32), strides=[24])
     phases(np.ones((1, 3, 80), np.float32))
     assert "rows are neighbours of 24 phases" in str(phases)
+    generator = conv_transpose_plan(np.ones((128, 64, 4, 4), np.float32), strides=[2, 2], pads=[1, 1, 1, 1])
+    generator(np.ones((16, 128, 16, 16), np.float32))
+    assert "outputs by pairs along axis 0 and 1" in str(generator)
     extreme = conv_transpose_plan(np.ones((1, 1, 2), np.float32), strides=[20000])
     extreme(np.ones((1, 1, 2), np.float32))
     assert "the definition" in str(extreme)

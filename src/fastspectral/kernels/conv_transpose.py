@@ -10,11 +10,17 @@ Positions are numbered through all images, so that small maps fill registers too
 the outer axes with equal offsets form a *class*, together with all phases of the innermost axis: the class reads one
 *panel*, which has a row for every term with x at the block's positions, and zeros for what lies outside of x.
 
-A *unit* is an output channel with one phase of every outer axis.  It has a row for each phase of the innermost axis;
-they are stored together, interleaved.  Some units make a *batch*, whose rows are summed to a buffer that stays in a
-cache, and stored from there with the bias.  A *tile* is some rows of a batch that have the same terms; it is summed in
-registers, in the order of the terms, whatever the number of workers.  Zeros of the panel would turn infinite weights into
-NaN: with such weights `conv_transpose_direct` is taken.
+Along an axis of STEP 2 a position is a pair of neighbours 2j, 2j + 1, and has twice the outputs.  They are summed by
+minimal filtering (Winograd), 3 products for 4 or 4 for 6: terms read sums and differences of x, which are made from
+*staged* rows, and weights are sums and differences of taps; see `conv_plans.FILTERS`.  A number would spoil its
+neighbours that is not finite, or that large that sums overflow: the caller looks for them.
+
+A *unit* is an output channel with one output of a position along every outer axis.  It has a row for each output of the
+position along the innermost axis; they are stored together, interleaved.  Some units make a *batch*, whose rows are summed
+to a buffer that stays in a cache, and stored from there with the bias.  A *tile* is some rows that have the same terms; it
+is summed in registers, in the order of the terms, whatever the number of workers, and is stored, or added with its sign, to
+all the rows of the batch that it is part of.  Zeros of the panel would turn infinite weights into NaN: with such weights
+`conv_transpose_direct` is taken.
 
 The geometry is an int64 table: a header, `AXIS_COLUMNS` for each axis, `CLASS_COLUMNS` for each class, `TILE_COLUMNS` for
 each tile, then the lists that these point at.
@@ -29,9 +35,14 @@ from fastspectral.kernels.lanes import broadcast, call_address, load, number_byt
 from fastspectral.kernels.lanes import lanes as lanes_of_register
 from fastspectral.kernels.tiles import (
     add_products,
+    add_rows,
+    gather_rows,
     half,
+    load_even,
+    one_column,
     phases_stored,
     prefetch_line,
+    prefetch_write,
     store_phases,
     store_rows,
     tile_columns,
@@ -43,14 +54,16 @@ from fastspectral.kernels.tiles import (
 EXECUTOR, PACKER, SUMMER, STORER = 0, 1, 2, 3
 AXES, IMAGES, GROUPS, CHANNELS, OUT_CHANNELS, PLANE, OUT_PLANE, TAPS = 4, 5, 6, 7, 8, 9, 10, 11
 # How it is cut: BLOCK positions of GROUPS_TOGETHER groups at a time.  PACKED: numbers in a group's packed weights.
+# LINES_AHEAD: how many lines of y are filled while one comes to the caches, 0 to let them come when they are filled.
 POSITIONS, BLOCK, BLOCKS, GROUPS_TOGETHER, PACKED = 12, 13, 14, 15, 16
-CLASSES, FIRST_CLASS, TILES, FIRST_TILE, TILE_HEIGHT, TILE_WIDTH = 17, 18, 19, 20, 21, 22
+CLASSES, FIRST_CLASS, TILES, FIRST_TILE, LINES_AHEAD, TILE_WIDTH = 17, 18, 19, 20, 21, 22
 # Bytes from row to row of the panel and of the sums, and what a worker's scratch consists of.
-PANEL_PITCH, SUMS_PITCH, PANEL_BYTES, SUMS_BYTES, MOST_LINES, MOST_OUTER, MOST_COPIES = 23, 24, 25, 26, 27, 28, 29
+PANEL_PITCH, STAGED_BYTES, PANEL_BYTES, SUMS_BYTES, MOST_LINES, MOST_OUTER, MOST_COPIES = 23, 24, 25, 26, 27, 28, 29
 HEADER = 30
-# An axis: sizes, and the distance of its neighbours in a plane of x and of y.  COUNT: how many j there are.
-SIZE, STRIDE, SHIFT, OUT_SIZE, COUNT, PITCH, OUT_PITCH, KERNEL, DILATION, BEGIN = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
-AXIS_COLUMNS = 10
+# An axis: sizes, and the distance of its neighbours in a plane of x and of y.  COUNT: how many positions there are, STEP: how
+# many inputs from one to the next, STRIDE: how many outputs.
+SIZE, STRIDE, SHIFT, OUT_SIZE, COUNT, PITCH, OUT_PITCH, KERNEL, DILATION, BEGIN, STEP = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+AXIS_COLUMNS = 11
 # A class: its offsets, one number for each axis; its outer phases, one number for each outer axis; its batches of
 # BATCH_UNITS units and BATCH_TILES tiles, and where its tiles are.
 OFFSETS, OFFSET_LIST, PHASES, PHASE_LIST, BATCHES, BATCH_UNITS, BATCH_TILES, TILE_COUNT, TILE_LIST = (
@@ -64,12 +77,15 @@ OFFSETS, OFFSET_LIST, PHASES, PHASE_LIST, BATCHES, BATCH_UNITS, BATCH_TILES, TIL
     7,
     8,
 )
-CLASS_COLUMNS = 9
-# A tile: its first row among those of the batch, and how many rows on the next one is; where its packed weights begin; how
-# many offsets it has, and where the places of its weights in a channel of w are listed; its runs of terms of the panel,
-# each a first term and a count.
-TILE_ROW, TILE_STEP, TILE_WEIGHTS, TILE_OFFSETS, TILE_PLACES, TILE_RUNS, TILE_RUN_LIST = 0, 1, 2, 3, 4, 5, 6
-TILE_COLUMNS = 7
+# How its panel is made of pairs: so many staged rows, then mixes of a target, two sources and the sign of the second one.
+STAGED, MIXES, MIX_LIST = 9, 10, 11
+CLASS_COLUMNS = 12
+# A tile: where its packed weights begin, and the places, in bytes, of its rows in a channel of w; what the tiles of a product share:
+# the places of its terms, the taps that are combined, each a place and a factor, and its runs of terms of the panel, each a
+# first term and a count; the results, each a sign and the rows of sums, in bytes.
+TILE_WEIGHTS, TILE_ROW_LIST, TILE_TERMS, TILE_PLACES, TILE_TAPS, TILE_TAP_LIST = 0, 1, 2, 3, 4, 5
+TILE_RUNS, TILE_RUN_LIST, TILE_RESULTS, TILE_RESULT_LIST = 6, 7, 8, 9
+TILE_COLUMNS = 10
 # A line of positions, neighbours along the innermost axis: its first position in the block, its length, its image, where
 # phase 0 of its first position is in the output, the positions low … high − 1 whose phases all are, then j along every
 # axis.
@@ -87,55 +103,69 @@ def scratch_words(geometry: Any) -> int:
     tables = (
         geometry[MOST_LINES] * (LINE_J + geometry[AXES] + geometry[MOST_OUTER]) + geometry[MOST_COPIES] * COPY_COLUMNS
     )
-    return int(geometry[PANEL_BYTES] + geometry[SUMS_BYTES] + ALIGNMENT) // 8 + int(tables)
+    return int(geometry[PANEL_BYTES] + geometry[STAGED_BYTES] + geometry[SUMS_BYTES] + ALIGNMENT) // 8 + int(tables)
 
 
 # ------------------------------------------------------------------------------------------------------------- weights
 
 
 @njit
-def all_finite(numbers: Any) -> bool:
-    """Tell whether all of a flat array are finite."""
-    found = 0
+def all_below(numbers: Any, limit: float) -> bool:
+    """Tell whether the magnitudes of a flat array are all below a limit."""
+    found, most = 0, numbers.dtype.type(limit)
     for k in range(numbers.size):  # counting, not leaving at the first: the loop becomes SIMD
-        found += 0 if abs(numbers[k]) < np.inf else 1
+        found += 0 if abs(numbers[k]) < most else 1
     return found == 0
 
 
-def pack_tiles(variant: Any, w: int, table: int, packed: int, begin: int, end: int) -> None:
+def pack_tiles(tile: Any, w: int, table: int, packed: int, begin: int, end: int) -> None:
     """Pack the weights of tiles begin … end − 1, numbered through all groups, as a tile reads them: by term and row.
 
     w, table, packed: addresses.
     """
-    size, single, geometry = number_bytes(variant), one_lane(variant), pointer(table)
-    channels, height = geometry[CHANNELS], geometry[TILE_HEIGHT]
+    size, column, geometry = number_bytes(tile), one_column(tile), pointer(table)
+    channels, height = geometry[CHANNELS], tile_rows(tile)
     channel_size = geometry[OUT_CHANNELS] * geometry[TAPS] * size
+    unit = 1.0
+    for _ in range(geometry[AXES]):
+        unit *= 0.5
     # Eight channels at a time: w is read in its order, eight streams of it, whose distance is often a power of two, and a
     # cache set holds eight lines.
     for first in range(0, channels, 8):
         together = min(8, channels - first)
         for number in range(begin, end):
-            group, tile = number // geometry[TILES], geometry[FIRST_TILE] + number % geometry[TILES] * TILE_COLUMNS
+            group, here = number // geometry[TILES], geometry[FIRST_TILE] + number % geometry[TILES] * TILE_COLUMNS
             source = w + (group * channels + first) * channel_size
-            target = packed + (group * geometry[PACKED] + geometry[tile + TILE_WEIGHTS] + first * height) * size
-            places = geometry[tile + TILE_PLACES]
-            for k in range(geometry[tile + TILE_OFFSETS]):
-                for row in range(height):
-                    place = source + geometry[places + k * height + row] * size
-                    to = target + (k * channels * height + row) * size
-                    for _ in range(together):
-                        store(load(single, place), to)
-                        place, to = place + channel_size, to + height * size
+            target = packed + (group * geometry[PACKED] + geometry[here + TILE_WEIGHTS] + first * height) * size
+            places, rows = geometry[here + TILE_PLACES], table + 8 * geometry[here + TILE_ROW_LIST]
+            taps = geometry[here + TILE_TAP_LIST]
+            end_taps = taps + 2 * geometry[here + TILE_TAPS]
+            for k in range(geometry[here + TILE_TERMS]):
+                place, to = source + geometry[places + k] * size, target + k * channels * height * size
+                for _ in range(together):
+                    total = splat(column, 0.0)
+                    for tap in range(taps, end_taps, 2):
+                        weights = gather_rows(tile, place + geometry[tap] * size, rows)
+                        total = total + weights * splat(column, geometry[tap + 1] * unit)
+                    store(total, to)
+                    place, to = place + channel_size, to + height * size
 
 
 @njit
-def pack_weights(w: Any, packed: Any, geometry: Any) -> bool:
-    """Pack all weights, or return False with nothing written where one is not finite.  w, packed: flat."""
-    if not all_finite(w):
-        return False
+def pack_weights(w: Any, packed: Any, geometry: Any) -> None:
+    """Pack all weights, which must be finite.  w, packed: flat."""
     tiles = geometry[GROUPS] * geometry[TILES]
     call_address(geometry[PACKER], (0, w.ctypes.data, geometry.ctypes.data, packed.ctypes.data, 0, tiles))
-    return True
+
+
+@njit(parallel=True)
+def pack_weights_parallel(w: Any, packed: Any, geometry: Any, workers: int) -> None:
+    """Do `pack_weights` with the tiles shared among workers."""
+    tiles = geometry[GROUPS] * geometry[TILES]
+    source, table, target = w.ctypes.data, geometry.ctypes.data, packed.ctypes.data
+    for worker in prange(workers):
+        begin, end = tiles * worker // workers, tiles * (worker + 1) // workers
+        call_address(geometry[PACKER], (0, source, table, target, begin, end))
 
 
 # --------------------------------------------------------------------------------------------------------------- panel
@@ -177,9 +207,11 @@ def find_copies(
     """
     axes, step = geometry[AXES], vector * size
     last = HEADER + (axes - 1) * AXIS_COLUMNS
+    apart = geometry[last + STEP]  # inputs that are copied
+    distance = geometry[PANEL_PITCH] * (1 if geometry[here + MIXES] else geometry[CHANNELS])  # of offsets
     found, reach = 0, 0
     for k in range(geometry[here + OFFSETS]):
-        offsets, row = geometry[here + OFFSET_LIST] + k * axes, k * geometry[CHANNELS] * geometry[PANEL_PITCH]
+        offsets, row = geometry[here + OFFSET_LIST] + k * axes, k * distance
         at, follows = row, ZEROS  # the next byte to write, and what x has behind the line before
         for number in range(line_count):
             line = number * (LINE_J + axes)
@@ -187,25 +219,28 @@ def find_copies(
             inside = True
             for axis in range(axes - 1):
                 column = HEADER + axis * AXIS_COLUMNS
-                i = lines[line + LINE_J + axis] + geometry[offsets + axis]
+                i = lines[line + LINE_J + axis] * geometry[column + STEP] + geometry[offsets + axis]
                 inside = inside and 0 <= i < geometry[column + SIZE]
                 source += i * geometry[column + PITCH]
-            i, length = lines[line + LINE_J + axes - 1] + geometry[offsets + axes - 1], lines[line + LINE_LENGTH]
-            low = min(max(-i, 0), length) if inside else length
-            high = max(min(geometry[last + SIZE] - i, length), low)
+            i, length = (
+                lines[line + LINE_J + axes - 1] * apart + geometry[offsets + axes - 1],
+                lines[line + LINE_LENGTH],
+            )
+            low = min((max(-i, 0) + apart - 1) // apart, length) if inside else length
+            high = max(min((geometry[last + SIZE] - i + apart - 1) // apart, length), low)
             start = row + lines[line + LINE_START] * size
             begin, stop, line_end = start + low * size, start + high * size, start + length * size
-            ahead = (source + i) * size - start  # from a place in the panel to that in x
-            if low or start + ahead != follows:
+            ahead = (source + i) * size - start * apart  # from a place in the panel, times `apart`, to that in x
+            if low or start * apart + ahead != follows:
                 at = start
                 while at < begin:
                     copies[found + COPY_TARGET], copies[found + COPY_SOURCE] = at, ZEROS
                     at, found = at + step, found + COPY_COLUMNS
                 at = begin
             while at < stop:
-                copies[found + COPY_TARGET], copies[found + COPY_SOURCE] = at, at + ahead
-                at, found, reach = at + step, found + COPY_COLUMNS, max(reach, at + ahead + step)
-            follows = stop + ahead if high == length else ZEROS
+                copies[found + COPY_TARGET], copies[found + COPY_SOURCE] = at, at * apart + ahead
+                at, found, reach = at + step, found + COPY_COLUMNS, max(reach, (at + step) * apart + ahead)
+            follows = stop * apart + ahead if high == length else ZEROS
             if high < length:
                 at = stop
                 while at < line_end:
@@ -227,30 +262,71 @@ def find_copies(
 
 
 @njit
-def fill_panel(variant: Any, x: int, geometry: Any, here: int, groups: int, copies: Any, end: int, panel: int) -> None:
-    """Copy to the panel what a class needs of x for some groups: by group, offset and channel.
+def mix_rows(variant: Any, geometry: Any, here: int, staged: int, panel: int, width: int) -> None:
+    """Make the panel's rows of a channel from those that are staged, by sums and differences.
 
-    A channel is copied for all offsets while it is in the first-level cache.  end: of the copies.
+    panel: address of the first row; width: bytes of a row that are needed.
+    """
+    pitch, step = geometry[PANEL_PITCH], lanes_of_register(variant) * number_bytes(variant)
+    first, count = geometry[here + MIX_LIST], geometry[here + STAGED]
+    for mix in range(first, first + 4 * geometry[here + MIXES], 4):
+        row = geometry[mix]
+        target = staged + row * pitch if row < count else panel + (row - count) * geometry[CHANNELS] * pitch
+        a, b, sign = staged + geometry[mix + 1] * pitch, staged + geometry[mix + 2] * pitch, geometry[mix + 3]
+        if sign == 0:
+            for at in range(0, width, step):
+                store(load(variant, a + at), target + at)
+        else:
+            factor = splat(variant, float(sign))
+            for at in range(0, width, step):
+                store(load(variant, a + at) + load(variant, b + at) * factor, target + at)
+
+
+@njit
+def fill_panel(
+    variant: Any,
+    x: int,
+    geometry: Any,
+    here: int,
+    groups: int,
+    copies: Any,
+    end: int,
+    panel: int,
+    staged: int,
+    width: int,
+) -> None:
+    """Write to the panel what a class needs of x for some groups: by group, read and channel.
+
+    A channel is copied for all offsets while it is in the first-level cache.  end: of the copies; width: bytes of a row.
     """
     size, step, zero = number_bytes(variant), lanes_of_register(variant) * number_bytes(variant), splat(variant, 0.0)
     channels, offsets, single = geometry[CHANNELS], geometry[here + OFFSETS], one_lane(variant)
+    mixes, apart = geometry[here + MIXES], geometry[HEADER + (geometry[AXES] - 1) * AXIS_COLUMNS + STEP]
     next_plane = geometry[PLANE] * size
     memory = x + geometry[IMAGES] * geometry[GROUPS] * channels * next_plane
     for g in range(groups):
         for c in range(channels):
             plane = x + (g * channels + c) * geometry[PLANE] * size
             row = panel + (g * offsets * channels + c) * geometry[PANEL_PITCH]
+            to = staged if mixes else row
             inside = plane + copies[end + COPY_SOURCE] <= memory  # everywhere but in the last channel of x
             for copy in range(0, end, COPY_COLUMNS):
-                target, source = row + copies[copy + COPY_TARGET], copies[copy + COPY_SOURCE]
+                target, source = to + copies[copy + COPY_TARGET], copies[copy + COPY_SOURCE]
                 if source == ZEROS:
                     store(zero, target)
-                elif inside or plane + source + step <= memory:
+                elif inside or plane + source + step * apart <= memory:
                     prefetch_line(plane + source + next_plane)
-                    store(load(variant, plane + source), target)
+                    if apart == 1:
+                        store(load(variant, plane + source), target)
+                    else:
+                        store(load_even(variant, plane + source), target)
                 else:
-                    for place in range(0, memory - plane - source, size):
-                        store(load(single, plane + source + place), target + place)
+                    place = plane + source
+                    while place < memory and target < to + copies[copy + COPY_TARGET] + step:
+                        store(load(single, place), target)
+                        place, target = place + apart * size, target + size
+            if mixes:
+                mix_rows(variant, geometry, here, staged, row, width)
 
 
 # ---------------------------------------------------------------------------------------------------------------- sums
@@ -262,7 +338,7 @@ def sum_tiles(tile: Any, weights: int, panel: int, sums: int, table: int, first:
     weights, panel, sums, table: addresses; first: where the batch's tiles are in the geometry.
     """
     size, geometry = number_bytes(tile), pointer(table)
-    pitch, sums_pitch = geometry[PANEL_PITCH], geometry[SUMS_PITCH]
+    pitch = geometry[PANEL_PITCH]
     down, across = tile_rows(tile) * size, tile_columns(tile) * size
     for column in range(columns):
         for here in range(first, first + count * TILE_COLUMNS, TILE_COLUMNS):
@@ -273,8 +349,14 @@ def sum_tiles(tile: Any, weights: int, panel: int, sums: int, table: int, first:
                 for _ in range(geometry[run + 1]):
                     total = add_products(tile, total, weight, row)
                     weight, row = weight + down, row + pitch
-            target = sums + geometry[here + TILE_ROW] * sums_pitch + column * across
-            store_rows(tile, total, target, geometry[here + TILE_STEP] * sums_pitch)
+            result = geometry[here + TILE_RESULT_LIST]
+            for _ in range(geometry[here + TILE_RESULTS]):
+                rows, target = table + 8 * (result + 1), sums + column * across
+                if geometry[result] == 0:
+                    store_rows(tile, total, target, rows)
+                else:
+                    add_rows(tile, total, float(geometry[result]), target, rows)
+                result += 1 + tile_rows(tile)
 
 
 # ------------------------------------------------------------------------------------------------------------- results
@@ -342,8 +424,8 @@ def store_batch(
     """
     size, single, narrow = number_bytes(variant), one_lane(variant), half(variant)
     geometry, lines, targets = pointer(table), pointer(line_table), pointer(target_table)
-    pitch = geometry[SUMS_PITCH]
-    axes, phases = geometry[AXES], geometry[here + PHASES]
+    pitch = geometry[PANEL_PITCH]
+    axes, phases, lines_ahead = geometry[AXES], geometry[here + PHASES], geometry[LINES_AHEAD]
     last = HEADER + (axes - 1) * AXIS_COLUMNS
     stride, out_size = geometry[last + STRIDE], geometry[last + OUT_SIZE]
     for number in range(unit, end):
@@ -363,6 +445,15 @@ def store_batch(
             low, high, length = lines[line + LINE_LOW], lines[line + LINE_HIGH], lines[line + LINE_LENGTH]
             output = lines[line + LINE_OUTPUT]
             first = target + output * size
+            if lines_ahead:
+                ahead, coming, later = index + lines_ahead, plane, phase
+                if ahead >= line_count and number + 1 < end:
+                    ahead, later = ahead - line_count, (number + 1) % phases
+                    coming = y + (number + 1) // phases * geometry[OUT_PLANE] * size
+                if ahead < line_count:
+                    coming += (targets[later * geometry[MOST_LINES] + ahead] + output) * size
+                    for at in range(0, length * stride * size, ALIGNMENT):
+                        prefetch_write(coming + at)
             k = store_positions(variant, biases, source, pitch, first, stride, low, high)
             k = store_positions(narrow, half_biases, source, pitch, first, stride, k, high)
             # The positions at both ends, one number after another: those of their phases that are in the output.
@@ -389,7 +480,8 @@ def transpose_blocks(
     size, vector, geometry = number_bytes(variant), lanes_of_register(variant), pointer(table)
     width, axes, block, together = geometry[TILE_WIDTH], geometry[AXES], geometry[BLOCK], geometry[GROUPS_TOGETHER]
     panel = (scratch + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-    sums = panel + geometry[PANEL_BYTES]
+    staged = panel + geometry[PANEL_BYTES]
+    sums = staged + geometry[STAGED_BYTES]
     tables = sums + geometry[SUMS_BYTES]
     targets = tables + 8 * geometry[MOST_LINES] * (LINE_J + axes)
     copies = targets + 8 * geometry[MOST_LINES] * geometry[MOST_OUTER]
@@ -409,7 +501,9 @@ def transpose_blocks(
             found = find_copies(
                 geometry, here, size, vector, columns * width, lines, line_count, group, pointer(copies)
             )
-            fill_panel(variant, x, geometry, here, groups, pointer(copies), found, panel)
+            fill_panel(
+                variant, x, geometry, here, groups, pointer(copies), found, panel, staged, columns * width * size
+            )
             find_targets(geometry, here, lines, line_count, pointer(targets))
             terms = geometry[CHANNELS] * geometry[here + OFFSETS]
             for g in range(groups):
@@ -418,7 +512,8 @@ def transpose_blocks(
                 bias, target = b + channel * size if b else 0, y + channel * geometry[OUT_PLANE] * size
                 for batch in range(first, last):
                     start = batch * geometry[here + BATCH_TILES]
-                    tiles = min(geometry[here + BATCH_TILES], geometry[here + TILE_COUNT] - start)
+                    # the last batch has fewer units, and may have more tiles
+                    tiles = geometry[here + BATCH_TILES] if batch + 1 < batches else geometry[here + TILE_COUNT] - start
                     tile = geometry[here + TILE_LIST] + start * TILE_COLUMNS
                     call_address(geometry[SUMMER], (0, weights, rows, sums, table, tile, tiles, columns))
                     unit = batch * geometry[here + BATCH_UNITS]
@@ -500,8 +595,9 @@ def direct_lines(x: Any, w: Any, b: Any, y: Any, geometry: Any, begin: int, end:
                         outer //= geometry[row + OUT_SIZE]
                     reach = at + geometry[row + BEGIN] - rest % geometry[row + KERNEL] * geometry[row + DILATION]
                     rest //= geometry[row + KERNEL]
-                    i = reach // geometry[row + STRIDE]
-                    meets = meets and i * geometry[row + STRIDE] == reach and 0 <= i < geometry[row + SIZE]
+                    stride = geometry[row + STRIDE] // geometry[row + STEP]
+                    i = reach // stride
+                    meets = meets and i * stride == reach and 0 <= i < geometry[row + SIZE]
                     place += i * geometry[row + PITCH]
                 if meets:
                     for c in range(channels):

@@ -14,11 +14,15 @@ from numba.extending import intrinsic, register_model
 
 from fastspectral.kernels.lanes import (
     I32,
+    INDEX,
+    SCALARS,
     Lane,
     Variant,
     constant,
     emit_broadcast,
+    emit_deinterleave,
     emit_load,
+    emit_splat,
     emit_store,
     emit_transpose,
     moved,
@@ -86,33 +90,102 @@ def add_products(typingctx: Any, tile: Any, sums: Any, column: Any, row: Any) ->
     return tile.sums(tile, sums, column, row), emit
 
 
+def _row_places(builder: Any, tile: Tile, address: Any, rows: Any) -> list[Any]:
+    """Find the rows of the tile, which are listed at `rows` in bytes, behind `address`."""
+    pointer = builder.inttoptr(rows, INDEX.as_pointer())
+    return [builder.add(address, builder.load(builder.gep(pointer, [constant(r)]))) for r in range(tile.rows)]
+
+
+def _places(builder: Any, tile: Tile, address: Any, rows: Any) -> list[Any]:
+    """Find the registers of the tile."""
+    starts = _row_places(builder, tile, address, rows)
+    width = tile.lanes * tile.bytes
+    return [moved(builder, starts[r], v * width) for r in range(tile.rows) for v in range(tile.vectors)]
+
+
 @intrinsic  # type: ignore[untyped-decorator]
-def store_rows(typingctx: Any, tile: Any, sums: Any, address: Any, step: Any) -> Any:
-    """Store the rows of the tile, `step` bytes apart."""
+def store_rows(typingctx: Any, tile: Any, sums: Any, address: Any, rows: Any) -> Any:
+    """Store the rows of the tile; rows: where it is listed how far behind `address`."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        for k, value in enumerate(cgutils.unpack_tuple(builder, args[1])):
-            r, v = divmod(k, tile.vectors)
-            row = moved(builder, args[2], times(builder, args[3], r))
-            emit_store(builder, value, moved(builder, row, v * tile.lanes * tile.bytes))
+        places = _places(builder, tile, args[2], args[3])
+        for value, place in zip(cgutils.unpack_tuple(builder, args[1]), places, strict=True):
+            emit_store(builder, value, place)
         return context.get_dummy_value()
 
-    return types.void(tile, sums, address, step), emit
+    return types.void(tile, sums, address, rows), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def prefetch_line(typingctx: Any, address: Any) -> Any:
-    """Ask for the cache line at an address, which need not exist."""
+def add_rows(typingctx: Any, tile: Any, sums: Any, factor: Any, address: Any, rows: Any) -> Any:
+    """Add the rows of the tile, times a factor, to what is stored where `store_rows` would store them."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        byte = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [byte, I32, I32, I32])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        flags = [ir.Constant(I32, flag) for flag in (0, 3, 1)]  # for reading, to all caches, data
-        builder.call(function, [builder.inttoptr(args[0], byte), *flags])
+        scalar = context.cast(builder, args[2], sig.args[2], types.float32 if tile.bits == 32 else types.float64)
+        by = Lane(builder, emit_splat(builder, scalar, tile.vector))
+        places = _places(builder, tile, args[3], args[4])
+        for value, place in zip(cgutils.unpack_tuple(builder, args[1]), places, strict=True):
+            before = Lane(builder, emit_load(builder, place, tile.vector))
+            emit_store(builder, (before + Lane(builder, value) * by).value, place)
         return context.get_dummy_value()
 
-    return types.void(address), emit
+    return types.void(tile, sums, factor, address, rows), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def one_column(typingctx: Any, tile: Any) -> Any:
+    """Make a variant whose registers hold a number for each row of the tile."""
+    variant = Variant(tile.bits, tile.rows)
+    return variant(tile), lambda context, builder, sig, args: context.get_constant_null(variant)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def gather_rows(typingctx: Any, tile: Any, address: Any, rows: Any) -> Any:
+    """Load a number for each row of the tile; rows: where it is listed how far behind `address`."""
+    vector = Variant(tile.bits, tile.rows).vector
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        result = ir.Constant(vector.llvm, ir.Undefined)
+        for r, place in enumerate(_row_places(builder, tile, args[1], args[2])):
+            number = builder.load(builder.inttoptr(place, SCALARS[tile.bits].as_pointer()))
+            result = builder.insert_element(result, number, ir.Constant(I32, r))
+        return result
+
+    return vector(tile, address, rows), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_even(typingctx: Any, variant: Any, address: Any) -> Any:
+    """Load every other number of two registers."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        low = emit_load(builder, args[1], variant.vector)
+        high = emit_load(builder, moved(builder, args[1], variant.lanes * variant.bytes), variant.vector)
+        return emit_deinterleave(builder, low, high)[0]
+
+    return variant.vector(variant, address), emit
+
+
+def _prefetch(write: int) -> Any:
+    """Make the intrinsic that asks for a cache line."""
+
+    def prefetch(typingctx: Any, address: Any) -> Any:
+        """Ask for the cache line at an address, which need not exist."""
+
+        def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            byte = ir.IntType(8).as_pointer()
+            kind = ir.FunctionType(ir.VoidType(), [byte, I32, I32, I32])
+            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+            flags = [ir.Constant(I32, flag) for flag in (write, 3, 1)]  # to all caches, data
+            builder.call(function, [builder.inttoptr(args[0], byte), *flags])
+            return context.get_dummy_value()
+
+        return types.void(address), emit
+
+    return intrinsic(prefetch)
+
+
+prefetch_line, prefetch_write = _prefetch(0), _prefetch(1)
 
 
 class Phases(Variant):

@@ -10,11 +10,13 @@ from fastspectral._arrays import as_float, deliver, output
 from fastspectral._threads import resolve_workers
 from fastspectral.conv_plans import Axis, BlockPlan, Choice, block_plan, describe
 from fastspectral.kernels.conv_transpose import (
+    all_below,
     conv_transpose_blocks,
     conv_transpose_blocks_parallel,
     conv_transpose_direct,
     conv_transpose_direct_parallel,
     pack_weights,
+    pack_weights_parallel,
 )
 from fastspectral.ops._lines import narrow, wide
 from fastspectral.ops._shapes import ConvTransposeAttributes, conv_transpose_attributes, conv_transpose_rule
@@ -23,6 +25,8 @@ Array = npt.NDArray[Any]
 
 PARALLEL_THRESHOLD = 1 << 20  # multiplications; below, starting threads costs more than it saves
 MOST_SHAPES = 64  # that a plan remembers; audio has ever new lengths
+# Below, in inputs and weights, no sum that is a part of several outputs overflows where theirs do not.
+PAIRED_LIMITS = {32: 2.0**40, 64: 2.0**480}
 
 
 class _Prepared(NamedTuple):
@@ -39,23 +43,31 @@ class ConvTransposePlan:
     The arrays are as `as_float` gives them and of one dtype.
     """
 
-    def __init__(self, w: Array, b: Array | None, attributes: ConvTransposeAttributes) -> None:
+    def __init__(self, w: Array, b: Array | None, attributes: ConvTransposeAttributes, pairs: bool = True) -> None:
         self._w, self._b, self._attributes = w, b, attributes
         self._weights = np.ascontiguousarray(wide(w)).reshape(-1)
+        self._limit = PAIRED_LIMITS[8 * self._weights.itemsize]
+        self._pairs = pairs and all_below(self._weights, self._limit)
+        self._finite = self._pairs or all_below(self._weights, np.inf)
+        self._unpaired: ConvTransposePlan | None = None  # for x beyond the limit
         self._bias = np.empty(0, self._weights.dtype) if b is None else np.ascontiguousarray(wide(b))
-        # The plan whose packing the weights have, and the packed weights unless one is not finite.
-        self._packed: tuple[BlockPlan, Array | None] | None = None
+        self._packed: tuple[BlockPlan, Array] | None = None  # the weights, and a plan for which they are packed
         self._prepared: dict[tuple[int, ...], _Prepared] = {}
 
     def __call__(self, x: npt.ArrayLike, out: Array | None = None, workers: int | None = None) -> Array:
         """Give ``conv_transpose(x, w, b, ..., out=out, workers=workers)``."""
         x = as_float(x, "x")
         check_dtypes(x, self._w, None)
-        output_shape, plan, weights = self._prepared.get(x.shape) or self._prepare(x.shape)
+        output_shape, plan, weights = self._prepared.get(x.shape) or self._prepare(x.shape, workers)
+        source = np.ascontiguousarray(wide(x)).reshape(-1)
+        if weights is not None and plan.paired and not all_below(source, self._limit):
+            if self._unpaired is None:
+                self._unpaired = ConvTransposePlan(self._w, self._b, self._attributes, pairs=False)
+            return self._unpaired(x, out, workers)
         y = output(out, output_shape, x.dtype, *((x, self._w) if self._b is None else (x, self._w, self._b)))
         if y.size:
             target = wide(y)
-            source, result = np.ascontiguousarray(wide(x)).reshape(-1), target.reshape(-1)
+            result = target.reshape(-1)
             threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD)
             if weights is not None:
                 kernel = conv_transpose_blocks if threads == 1 else conv_transpose_blocks_parallel
@@ -68,21 +80,25 @@ class ConvTransposePlan:
             narrow(target, y)
         return deliver(y, out)
 
-    def _prepare(self, x_shape: tuple[int, ...]) -> _Prepared:
+    def _prepare(self, x_shape: tuple[int, ...], workers: int | None) -> _Prepared:
         """Plan for a shape of x, and pack the weights if they are not yet packed in its way."""
         b_shape = None if self._b is None else self._b.shape
         held = self._packed
         choice = None if held is None else held[0].choice
         output_shape, plan = planned(
-            x_shape, self._w.shape, b_shape, self._attributes, 8 * self._weights.itemsize, choice
+            x_shape, self._w.shape, b_shape, self._attributes, 8 * self._weights.itemsize, self._pairs, choice
         )
-        if plan.choice is None or not self._w.size:
+        if plan.choice is None or not self._w.size or not self._finite:
             weights = None
         elif held is not None and held[0].packing == plan.packing:
             weights = held[1]
         else:
-            packed = np.empty(plan.packed, self._weights.dtype)
-            weights = packed if pack_weights(self._weights, packed, plan.geometry) else None
+            weights = np.empty(plan.packed, self._weights.dtype)
+            threads = resolve_workers(workers, weights.size, PARALLEL_THRESHOLD)
+            if threads == 1:
+                pack_weights(self._weights, weights, plan.geometry)
+            else:
+                pack_weights_parallel(self._weights, weights, plan.geometry, threads)
             self._packed = plan, weights
             self._prepared.clear()  # with the weights packed in another way
         if len(self._prepared) >= MOST_SHAPES:
@@ -91,7 +107,7 @@ class ConvTransposePlan:
         return prepared
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ConvTransposePlan, (self._w, self._b, self._attributes)
+        return ConvTransposePlan, (self._w, self._b, self._attributes, self._pairs)
 
     def __str__(self) -> str:
         given = {name: value for name, value in self._attributes._asdict().items() if value not in (None, "NOTSET")}
@@ -112,6 +128,7 @@ def planned(
     b_shape: tuple[int, ...] | None,
     attributes: ConvTransposeAttributes,
     bits: int,
+    pairs: bool,
     held: Choice | None,
 ) -> tuple[tuple[int, ...], BlockPlan]:
     """Give the shape of the output, and the plan; raises as `conv_transpose`."""
@@ -119,7 +136,7 @@ def planned(
     axes = zip(spec.input, spec.kernel, spec.strides, spec.dilations, spec.begins, spec.output, strict=True)
     channels, out_channels = spec.in_channels // spec.group, spec.out_channels // spec.group
     sizes = tuple([Axis(*axis) for axis in axes])
-    plan = block_plan(spec.batch, spec.group, channels, out_channels, sizes, bits, held)
+    plan = block_plan(spec.batch, spec.group, channels, out_channels, sizes, bits, pairs, held)
     return spec.output_shape, plan
 
 
@@ -206,9 +223,12 @@ def conv_transpose(
 
     Notes
     -----
-    Every output is one sum over the taps and inputs that meet there, in a fixed order, and is written once.  NaN and
-    infinity reach exactly the outputs that the definition gives them; weights that are not finite take a slow path.
-    Beside the result and one copy of the weights it takes about 4 MiB for each thread.
+    Every output is one sum over the taps and inputs that meet there, in a fixed order, and is written once.  Where
+    channels are many, neighbouring outputs are summed by pairs, by fewer products (Winograd's minimal filtering): an
+    output's error is then that of sums over its neighbours' inputs too.  Sums of pairs are not used where x or w
+    reaches 2^40 (2^480 in float64) or is not finite.  NaN and infinity reach exactly the outputs that the definition
+    gives them; weights that are not finite take a slow path.  Beside the result and the packed weights, which are up to
+    three times as many as w has, it takes at most 4 MiB for each thread.
 
     See Also
     --------
