@@ -20,7 +20,6 @@ from fastspectral.kernels.lanes import (
     Variant,
     constant,
     emit_broadcast,
-    emit_deinterleave,
     emit_load,
     emit_splat,
     emit_store,
@@ -161,7 +160,7 @@ def load_even(typingctx: Any, variant: Any, address: Any) -> Any:
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         low = emit_load(builder, args[1], variant.vector)
         high = emit_load(builder, moved(builder, args[1], variant.lanes * variant.bytes), variant.vector)
-        return emit_deinterleave(builder, low, high)[0]
+        return shuffled(builder, low, high, list(range(0, 2 * low.type.count, 2)))
 
     return variant.vector(variant, address), emit
 
