@@ -125,9 +125,8 @@ def compiled_address(function: Callable[..., None], *types: Any) -> int:
         callback.compile()
         address = callback.address
         assert address is not None
-        known = _callbacks.setdefault(
-            key, (callback, address)
-        )  # of two threads that compile the same, one wins for good
+        # of two threads that compile the same, one wins for good
+        known = _callbacks.setdefault(key, (callback, address))
     return known[1]
 
 

@@ -15,9 +15,8 @@ from fastspectral.plans import Half, Lines, LineTransform
 
 KEPT_WORDS = 1 << 18  # 2 MiB
 PARALLEL_THRESHOLD = 1 << 15  # points; below, starting threads costs more than it saves
-ALONE = (
-    1 << 14
-)  # points that one thread transforms whatever `workers` allows: 16 us of work, a fifth of what waking a thread may take
+# Points that one thread transforms whatever `workers` allows: 16 us of work, a fifth of what waking a thread may take.
+ALONE = 1 << 14
 
 
 def collapsed(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int] | None:
