@@ -148,6 +148,8 @@ PROBLEMS = {
     "lines of one position": (3, 1, 4, 3, (AXES[0], AXES[0], Axis(1, 3, 1, 2, 1, 3))),
     "lines of three": (9, 2, 2, 2, (Axis(4, 3, 1, 1, 0, 6), Axis(2, 2, 2, 1, 1, 3))),
     "cropped to two": (1, 1, 2, 3, (AXES[5], AXES[4])),
+    "cropped to less than a stride": (2, 1, 2, 3, (Axis(4, 3, 5, 1, 1, 1),)),
+    "cropped to less than a pair": (2, 1, 2, 3, (Axis(4, 5, 3, 1, 4, 2),)),
     "stored by transposes": (
         2,
         1,
@@ -164,6 +166,9 @@ PROBLEMS = {
     "lines shorter than a register": (5, 1, 4, 6, (AXES[0], Axis(4, 4, 2, 1, 1, 8))),
     "many channels, several blocks": (1, 1, 300, 5, (AXES[0], Axis(40, 5, 3, 2, 4, 122))),
 }
+
+
+CROPPED = [name for name in PROBLEMS if "cropped" in name]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
@@ -200,7 +205,9 @@ def chosen(monkeypatch):
 
 
 @pytest.mark.parametrize("tile", TILES[16], ids=lambda tile: f"{tile[0]} x {tile[1]}")
-@pytest.mark.parametrize("name", ["depthwise", "stride 3, kernel 7", "phases of one channel", "lines of one position"])
+@pytest.mark.parametrize(
+    "name", ["depthwise", "stride 3, kernel 7", "phases of one channel", "lines of one position", *CROPPED]
+)
 def test_any_tile_and_shift_gives_the_result(name, tile, rng, chosen):
     images, groups, channels, out_channels, axes = PROBLEMS[name]
     x, w, b = problem(rng, images, groups, channels, out_channels, axes, np.float32)

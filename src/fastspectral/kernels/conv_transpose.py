@@ -189,8 +189,9 @@ def find_lines(geometry: Any, first: int, count: int, lines: Any) -> int:
         length = min(inner - j, count - done)
         output = j * stride - geometry[last + SHIFT]
         lines[line + LINE_START], lines[line + LINE_LENGTH], lines[line + LINE_IMAGE] = done, length, rest
-        lines[line + LINE_OUTPUT], lines[line + LINE_LOW] = output, 1 if output < 0 else 0
-        lines[line + LINE_HIGH] = min(length, (geometry[last + OUT_SIZE] - output) // stride)
+        low = 1 if output < 0 else 0
+        lines[line + LINE_OUTPUT], lines[line + LINE_LOW] = output, low
+        lines[line + LINE_HIGH] = max(low, min(length, (geometry[last + OUT_SIZE] - output) // stride))
         found, done = found + 1, done + length
     return found
 
