@@ -53,6 +53,19 @@ def test_serial(lines, real, complex_, eps, rng):
         close(real_back, x, n, 2 * eps)
 
 
+@pytest.mark.parametrize("n", [2**18, 2**18 + 3])
+def test_long_lines_with_a_scale_of_their_own(n, rng):
+    """Nothing of a plan for @njit code is in sweeps, which have factors and tables of their own."""
+    z = rng.standard_normal((1, n)) + 1j * rng.standard_normal((1, n))
+    x = rng.standard_normal((1, n))
+    spectrum, back, real_back = np.empty_like(z), np.empty_like(z), np.empty_like(x)
+    bins = np.empty((1, n // 2 + 1), np.complex128)
+    all_four(z, spectrum, back, x, bins, real_back, fft_plan(n, np.float64))
+    close(spectrum, np.fft.fft(z.astype(np.clongdouble)), n, 2.0**-52)
+    close(back, z, n, 2.0**-51)
+    close(real_back, x, n, 2.0**-51)
+
+
 def test_rows_of_a_larger_array_and_in_place(rng):
     memory = np.zeros((6, 40), np.complex128)
     z = memory[::2, 3:33]

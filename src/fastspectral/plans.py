@@ -103,8 +103,17 @@ class Ends(NamedTuple):
 class ProgramBuilder:
     """Collects steps; the data move from one buffer to the other and back."""
 
-    def __init__(self, bits: int, group: Group, ends: Ends, scaled: bool, halves: tuple[Half, Half] = ("", "")) -> None:
-        self.bits, self.group, self.ends, self.halves = bits, group, ends, halves
+    def __init__(
+        self,
+        bits: int,
+        group: Group,
+        ends: Ends,
+        scale: Fraction | None,
+        whole: bool = False,
+        halves: tuple[Half, Half] = ("", ""),
+    ) -> None:
+        self.bits, self.group, self.ends = bits, group, ends
+        self.scale, self.whole, self.halves = scale, whole, halves
         self.rows: list[list[int]] = []
         self.sweeps: list[LineTransform] = []
         self.known: dict[tuple[Any, ...], int] = {}
@@ -115,7 +124,7 @@ class ProgramBuilder:
         self.point_bytes = 2 * bits // 8 * (1 if group.line else group.lanes)
         # What a line is in outside the passes, and how the results leave: in the caller's lines, or where a rim kernel takes them.
         self.rim = "pairs" if group.line else "planes"
-        form = "pairs scaled results" if scaled else "pairs results"
+        form = "pairs results" if scale is None else "pairs scaled results"
         self.results = form if group.line or ends.writes else "planes"
 
     def table(self, *parts: npt.NDArray[np.float64]) -> int:
@@ -177,12 +186,13 @@ class ProgramBuilder:
             self.convolution(n, how.padded, source, target)
         elif how.split:
             swapped = ("swapped" in source, "swapped" in target)
+            scale = self.scale if "scaled" in target else None
             halves = [
                 half if place == layout.LINES else ""
                 for half, place in zip(self.halves, self.places(target), strict=True)
             ]
             for sweep, end in zip(
-                sweeps(n, how.split, self.bits, self.group.lanes, swapped, "scaled" in target, halves),
+                sweeps(n, how.split, self.bits, self.group.lanes, swapped, scale, halves),
                 ("planes", target),
                 strict=True,
             ):
@@ -306,7 +316,7 @@ class ProgramBuilder:
         kernel[:n] = chirp.conj()
         kernel[padded - n + 1 :] = chirp[:0:-1].conj()
         spectrum = (np.fft.fft(kernel) / padded).astype(np.complex128)
-        inner = recipe_of(padded, self.group, self.bits)
+        inner = recipe_of(padded, self.group, self.bits, self.whole)
         between = self.rim if inner.split else "planes"
         self.product(chirp, padded, source, self.rim)
         self.transform(inner, padded, self.rim, between)
@@ -401,16 +411,16 @@ def program(
     group: Group,
     ends: Ends,
     inverse: bool,
-    scaled: bool,
+    scale: Fraction | None,
     windowed: bool,
     whole: bool,
     halves: tuple[Half, Half] = ("", ""),
 ) -> Program:
-    """Program of an algorithm; whole: without sweeps; halves: of the lines that the program reads and writes.
+    """Program of an algorithm; scale: the factor of its results, if any; whole: without sweeps; halves: of the lines that the program reads and writes.
 
     If `windowed`, the window's address is to be put into its first step: WINDOW for one line, TABLE for several.
     """
-    shape, build = shape_of(name, n), ProgramBuilder(bits, group, ends, scaled, halves)
+    shape, build = shape_of(name, n), ProgramBuilder(bits, group, ends, scale, whole, halves)
     how = recipe_of(shape.length, group, bits, whole)
     half_roots = build.half_roots(n) if "zip" in name else 0
     swapped = " swapped" if inverse and name in ("complex", "rezip") else ""
@@ -519,16 +529,16 @@ def rim(form: str, lines: Lines, bits: int, group: Group, blocks: bool = False) 
     return anywhere, anywhere, step, part
 
 
-def reciprocal(n: int, bits: int) -> npt.NDArray[Any]:
-    """1/n as the sum of two numbers: one alone would be off by up to half an eps, and every result of an inverse with it.
+def two_numbers(factor: Fraction, bits: int) -> npt.NDArray[Any]:
+    """A positive factor as the sum of two numbers: one alone would be off by up to half an eps, and every result with it.
 
     Both have one sign, and the second one is not 0: inf − inf and 0 × inf are NaN.  At 2^-17 eps of the first it is lost in rounding.
     """
     real = np.dtype(f"f{bits // 8}").type
-    first = real(1.0 / n)
-    if Fraction(float(first)) > Fraction(1, n):
+    first = real(float(factor))
+    if Fraction(float(first)) > factor:
         first = np.nextafter(first, real(0))
-    second = float(Fraction(1, n) - Fraction(float(first)))
+    second = float(factor - Fraction(float(first)))
     return np.array([first, second or first * np.finfo(real).eps * 2.0**-17], real)
 
 
@@ -543,16 +553,19 @@ def line_transform(
     target: Lines,
     windowed: bool = False,
     stored: int = 0,
-    scaled: bool = False,
+    scale: Fraction | None = None,
+    rescaled: bool = False,
 ) -> LineTransform:
     """Plan a transform of all lines of `source` into those of `target`.
 
-    keep: points of each line that are read; bits: 32 or 64; stored: points of each line that are written where not all are wanted; scaled: the results are
-    multiplied by the factor in the geometry, as those of every inverse are.
+    keep: points of each line that are read; bits: 32 or 64; stored: points of each line that are written where not all are wanted; scale: the factor of the
+    results, by default 1/n of an inverse; rescaled: the geometry will be given other ones.
     """
     name = algorithm(kind, n, inverse)
-    if name == "complex" and not (windowed or stored or scaled):
-        bundle = bundled(n, keep, inverse, bits, source, target)
+    if scale is None and inverse:
+        scale = Fraction(1, n)
+    if name == "complex" and not (windowed or stored or rescaled):
+        bundle = bundled(n, keep, inverse, bits, source, target, scale)
         if bundle is not None:
             return bundle
     shape = shape_of(name, n)
@@ -562,7 +575,7 @@ def line_transform(
     )
     lines = source.outer * source.inner
     # A window is put into the first step; the factor of a plan for the user's own code into the last one.
-    whole = windowed or scaled
+    whole = windowed or rescaled
     dense = dense and "fold" not in name  # whose lines stand side by side
     group = choose_group(shape.length, lines, lanes_of(bits), registers(), bits // 8, dense, whole, "zip" in name)
     blocks = not dense and far_apart(shape, (source, target), bits, group)
@@ -578,9 +591,10 @@ def line_transform(
         possible.writes and not stored and store in ("line", "natural"),
     )
     ragged_ends = Ends(ends.reads and load_ragged == load, ends.writes and store_ragged == store)
-    scaled = scaled or inverse
+    if scale is not None and name == "rezip":
+        scale *= 2  # of n real points as n / 2 complex ones
     programs = [
-        program(name, n, bits, group, which, inverse, scaled, windowed, whole, halves) for which in (ends, ragged_ends)
+        program(name, n, bits, group, which, inverse, scale, windowed, whole, halves) for which in (ends, ragged_ends)
     ]
     exchanged = not group.line and inverse  # the steps of one line exchange by themselves
     return assembled(
@@ -599,13 +613,15 @@ def line_transform(
         group=group,
         run=run,
         counts=(2 * keep if shape.source == "pairs" else keep, shape.fill, stored or shape.stored),
-        scale=reciprocal(1 if not inverse else shape.length if name == "rezip" else n, bits),
-        scaled=scaled,
+        scale=two_numbers(scale or Fraction(1), bits),
+        scaled=scale is not None,
         overlap=layout.BOTH_SIDES if load != load_ragged and store != store_ragged else 0,
     )
 
 
-def bundled(n: int, keep: int, inverse: bool, bits: int, source: Lines, target: Lines) -> LineTransform | None:
+def bundled(
+    n: int, keep: int, inverse: bool, bits: int, source: Lines, target: Lines, scale: Fraction | None
+) -> LineTransform | None:
     """Plan of complex lines that lie interleaved, fewer of them than lanes; None where lines lie otherwise.
 
     All lines of a bundle are taken as one line of so many times as many points, of which each pass takes that many neighbours at a time; in the lanes are
@@ -621,7 +637,7 @@ def bundled(n: int, keep: int, inverse: bool, bits: int, source: Lines, target: 
     if not how.factors:
         return None
     ends = Ends(False, False)
-    build = ProgramBuilder(bits, group, ends, inverse)
+    build = ProgramBuilder(bits, group, ends, scale)
     build.passes(n, how.factors, "planes", "planes", width)
     program = build.program(n * width + lanes)
     sides = (
@@ -636,8 +652,8 @@ def bundled(n: int, keep: int, inverse: bool, bits: int, source: Lines, target: 
         group=group,
         run=source.outer,
         counts=(2 * keep * width, n * width, n * width),
-        scale=reciprocal(n if inverse else 1, bits),
-        scaled=inverse,
+        scale=two_numbers(scale or Fraction(1), bits),
+        scaled=scale is not None,
         overlap=0,
     )
 
@@ -756,7 +772,7 @@ def sweeps(
     bits: int,
     lanes: int,
     swapped: tuple[bool, bool],
-    scaled: bool,
+    scale: Fraction | None,
     halves: Sequence[Half],
 ) -> tuple[LineTransform, LineTransform]:
     """The two sweeps of one line of n = first · second points (Gentleman & Sande 1966; Bailey, "FFTs in external or hierarchical memory", 1990).
@@ -782,10 +798,9 @@ def sweeps(
     writes = possible_ends("complex", recipe_of(second, group, bits), False, group).writes and not halves[1]
     down, up = Ends(reads, False), Ends(False, writes)
     in_blocks = n * point > FAR
-    unit = reciprocal(n if scaled else 1, bits)
     return (
         assembled(
-            (program("complex", first, bits, group, down, swapped[0], False, False, True),) * 2,
+            (program("complex", first, bits, group, down, swapped[0], None, False, True),) * 2,
             (down, down),
             Side(columns, ("natural",) * 2, columns.step_bytes, x // 2, swapped[0], in_blocks * first),
             Side(middle, ("turned",) * 2, near.size * bits // 8, 0, False),
@@ -799,7 +814,7 @@ def sweeps(
             numbered=True,
         ),
         assembled(
-            (program("complex", second, bits, group, up, swapped[1], scaled, False, True),) * 2,
+            (program("complex", second, bits, group, up, swapped[1], scale, False, True),) * 2,
             (up, up),
             Side(middle_rows, ("turned",) * 2, first * block, 0, False),
             Side(rows, ("natural",) * 2, rows.step_bytes, y // 2, swapped[1], in_blocks * second),
@@ -807,8 +822,8 @@ def sweeps(
             group=group,
             run=first,
             counts=(2 * second, second, second),
-            scale=unit,
-            scaled=scaled,
+            scale=two_numbers(scale or Fraction(1), bits),
+            scaled=scale is not None,
             overlap=layout.BOTH_SIDES,
             numbered=True,
         ),
@@ -889,10 +904,10 @@ def _fft_plan(n: int, bits: int) -> FFTPlan:
         points, real = Lines(1, count, 0, n * 2 * size, 2 * size), Lines(1, count, 0, n * size, size)
         spectrum = Lines(1, count, 0, (n // 2 + 1) * 2 * size, 2 * size)
         transforms += [
-            line_transform("complex", n, n, False, bits, points, points, scaled=True),
-            line_transform("complex", n, n, True, bits, points, points),
-            line_transform("onesided", n, n, False, bits, real, spectrum, scaled=True),
-            line_transform("inverse_onesided", n, n // 2 + 1, True, bits, spectrum, real),
+            line_transform("complex", n, n, False, bits, points, points, scale=Fraction(1), rescaled=True),
+            line_transform("complex", n, n, True, bits, points, points, rescaled=True),
+            line_transform("onesided", n, n, False, bits, real, spectrum, scale=Fraction(1), rescaled=True),
+            line_transform("inverse_onesided", n, n // 2 + 1, True, bits, spectrum, real, rescaled=True),
         ]
     return FFTPlan(n, in_one_piece(transforms), max(t.scratch_words for t in transforms), np.ones(1, f"f{size}"))
 
