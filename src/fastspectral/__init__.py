@@ -1,5 +1,6 @@
 """ONNX's DFT, STFT, windows, mel weights and ConvTranspose as fast, exact Numba kernels for CPUs."""
 
+from fastspectral import fft
 from fastspectral._threads import get_workers, set_workers
 from fastspectral.ops.conv_transpose import ConvTransposePlan, conv_transpose, conv_transpose_plan
 from fastspectral.ops.dft import dft
@@ -20,6 +21,7 @@ __all__ = [
     "conv_transpose_shape",
     "dft",
     "dft_shape",
+    "fft",
     "fft_plan",
     "get_workers",
     "hamming_window",

@@ -108,20 +108,23 @@ def run(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any],
     if scratch[0] < plan.scratch_words:
         scratch = more_scratch(plan.scratch_words)
     y = target.ravel()
-    transform = _entries.get(y.itemsize) or _entry(y)
+    transform = _entries.get(source.dtype.char + y.dtype.char) or _entry(source, y)
     done: bool = transform(source, y, plan.address, scratch[1])
     return done
 
 
-_entries: dict[int, Callable[..., Any]] = {}  # of `transform_lines`, by the bytes of a number
+_entries: dict[str, Callable[..., Any]] = {}  # of `transform_lines`, by the kinds of numbers in source and target
 
 
-def _entry(target: npt.NDArray[Any]) -> Callable[..., Any]:
-    return _entries.setdefault(target.itemsize, entry_of(transform_lines, target, target, 1, 1))
+def _entry(source: npt.NDArray[Any], target: npt.NDArray[Any]) -> Callable[..., Any]:
+    key = source.dtype.char + target.dtype.char
+    return _entries.setdefault(key, entry_of(transform_lines, source, target, 1, 1))
 
 
 def run_parallel(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any], threads: int) -> bool:
     """`run` on several threads."""
+    # For complex numbers the loops would be compiled once more.
+    source, target = (array.view(array.real.dtype) for array in (source, target))
     if plan.buffer_words:
         buffers = np.empty((2, plan.buffer_words), np.int64)
         scratch = np.empty((threads, plan.scratch_words - 2 * plan.buffer_words), np.int64)
