@@ -39,7 +39,8 @@ def plan_of(n: int, one: Any) -> FFTPlan:
     raise NotImplementedError
 
 
-@overload(plan_of)  # not njit with this package's options: nogil makes Numba warn of objmode
+# Not njit with this package's options: nogil makes Numba warn of objmode.
+@overload(plan_of)  # type: ignore[untyped-decorator]
 def _plan_of(n: Any, one: Any) -> Any:
     def find(n: Any, one: Any) -> Any:
         slots = pointer(static_words(SLOTS))
@@ -83,7 +84,7 @@ def fitted(x: Any, points: int, dtype: Any) -> Any:
     raise NotImplementedError
 
 
-@overload(fitted)
+@overload(fitted)  # type: ignore[untyped-decorator]
 def _fitted(x: Any, points: Any, dtype: Any) -> Any:
     def as_they_are(x: Any, points: Any, dtype: Any) -> Any:
         if x.shape[-1] == points:
@@ -115,17 +116,17 @@ def of_complex(x: Any, kernel: Callable[..., None], inverse: bool) -> Any:
     return transform
 
 
-@overload(_one_axis.fft)
+@overload(_one_axis.fft)  # type: ignore[untyped-decorator]
 def _fft(x: Any, n: Any = None) -> Any:
     return of_complex(x, fft_lines, False)
 
 
-@overload(_one_axis.ifft)
+@overload(_one_axis.ifft)  # type: ignore[untyped-decorator]
 def _ifft(x: Any, n: Any = None) -> Any:
     return of_complex(x, ifft_lines, True)
 
 
-@overload(_one_axis.rfft)
+@overload(_one_axis.rfft)  # type: ignore[untyped-decorator]
 def _rfft(x: Any, n: Any = None) -> Any:
     dtypes = precision(x)
     if dtypes is None or isinstance(x.dtype, types.Complex):
@@ -143,7 +144,7 @@ def _rfft(x: Any, n: Any = None) -> Any:
     return transform
 
 
-@overload(_one_axis.irfft)
+@overload(_one_axis.irfft)  # type: ignore[untyped-decorator]
 def _irfft(x: Any, n: Any = None) -> Any:
     dtypes = precision(x)
     if dtypes is None:

@@ -245,7 +245,7 @@ def planned(
     kind = HALVES.get(name) or ("complex" if dtype.kind == "c" else "real")
     keep = min(length, bins if name == "irfft" else n)
     number = NUMBERS.get(dtype.char)
-    y_dtype = np.dtype(number or "d")
+    y_dtype: np.dtype[Any] = np.dtype(number or "d")
     if name != "irfft":
         y_dtype = COMPLEX[y_dtype.char]
     y_shape = (*shape[:axis], bins if name == "rfft" else n, *shape[axis + 1 :])
@@ -301,12 +301,13 @@ def general(name: Name, x: Any, n: int | None, axis: int, norm: Norm, out: Any, 
 
 def as_numbers(array: Array, to_complex: bool) -> Array:
     """Native aligned single or double precision numbers."""
-    dtype = array.dtype
+    dtype: np.dtype[Any] = array.dtype
     if dtype.char not in NUMBERS:
         dtype = np.dtype(np.float32 if dtype.itemsize == 2 and is_float(dtype) else np.float64)
     if to_complex and dtype.kind != "c":
         dtype = COMPLEX[dtype.char]
-    return np.require(array, dtype.newbyteorder("="), ["ALIGNED"])
+    numbers: Array = np.require(array, dtype.newbyteorder("="), ["ALIGNED"])
+    return numbers
 
 
 def check_out(out: Any, task: Task) -> None:

@@ -30,7 +30,7 @@ def ua_function(method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     return function(*args[:4], **(given | {"workers": workers_of(given.get("workers"))}))
 
 
-def workers_of(workers: Any) -> int | None:
+def workers_of(workers: Any) -> Any:
     """SciPy's count of workers as this package's: -2 is all but one; 1 by default, which leaves the choice to the size of the call."""
     if workers is None:
         by_default = sys.modules["scipy.fft"].get_workers()
