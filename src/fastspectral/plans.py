@@ -830,31 +830,55 @@ def sweeps(
     )
 
 
-def with_window(plan: LineTransform, w: npt.NDArray[Any], dtype: np.dtype[Any], size: int) -> LineTransform:
-    """The plan of frames, which are all alike, with the window put into its first step; for use while `plan`, which holds the other tables, exists.
+def window_table(plan: LineTransform, w: npt.NDArray[Any], dtype: np.dtype[Any], size: int) -> npt.NDArray[Any]:
+    """The window for the first step of a plan of frames, which are all alike, in numbers of `size` bytes.
 
-    The window's factors stand as the numbers of a frame do (two real samples are a point, if so planned; else each counts twice), or, where several
-    frames are side by side, those of the real parts of all points in front of those of the imaginary parts.
+    The factors stand as the numbers of a frame do (two real samples are a point, if so planned; else each counts twice), or, where several frames are side
+    by side, those of the real parts of all points in front of those of the imaginary parts.
     """
     points = int(plan.geometry[layout.FILL])
     factors = np.zeros(2 * points, dtype)
     with np.errstate(over="ignore"):
         numbers = np.repeat(w.astype(dtype, copy=False), 1 if points < w.size else 2)
     factors[: numbers.size] = numbers
-    steps, geometry = plan.programs[0].steps.copy(), plan.geometry.copy()
     table = aligned(factors.size, f"f{size}")
-    if geometry[layout.POINT_LANES] > 1:
+    if window_column(plan) == layout.WINDOW:
         table[...] = factors
-        steps[0, layout.WINDOW] = table.ctypes.data
     else:
         table.reshape(2, -1)[...] = factors.reshape(-1, 2).T
-        steps[0, layout.TABLE] = table.ctypes.data
+    return table
+
+
+def window_column(plan: LineTransform) -> int:
+    """Where the first step has the address of the window."""
+    return layout.WINDOW if plan.geometry[layout.POINT_LANES] > 1 else layout.TABLE
+
+
+def with_steps(plan: LineTransform, steps: npt.NDArray[np.int64], tables: npt.NDArray[Any]) -> LineTransform:
+    """The plan with other steps, for full and for ragged groups."""
+    geometry = plan.geometry.copy()
     geometry[[layout.PROGRAM, layout.RAGGED + layout.PROGRAM]] = steps.ctypes.data
-    return plan._replace(
-        geometry=geometry,
-        address=geometry.ctypes.data,
-        programs=(plan.programs[0]._replace(steps=steps, tables=table),) * 2,
-    )
+    programs = (plan.programs[0]._replace(steps=steps, tables=tables),) * 2
+    return plan._replace(geometry=geometry, address=geometry.ctypes.data, programs=programs)
+
+
+def with_window(plan: LineTransform, w: npt.NDArray[Any], dtype: np.dtype[Any], size: int) -> LineTransform:
+    """The plan of frames with the window put into its first step; for use while `plan`, which holds the other tables, exists."""
+    table, steps = window_table(plan, w, dtype, size), plan.programs[0].steps.copy()
+    steps[0, window_column(plan)] = table.ctypes.data
+    return with_steps(plan, steps, table)
+
+
+def with_window_inside(plan: LineTransform, w: npt.NDArray[Any]) -> LineTransform:
+    """The same, with the window behind the other tables: a plan that needs no other one."""
+    old = plan.programs[0]
+    table = window_table(plan, w, w.dtype, w.itemsize)
+    tables = aligned(old.tables.size + table.size, w.dtype)
+    tables[: old.tables.size], tables[old.tables.size :] = old.tables, table
+    steps = old.steps.copy()
+    steps[:, [layout.TABLE, layout.ROOTS]] += tables.ctypes.data - old.tables.ctypes.data
+    steps[0, window_column(plan)] = tables.ctypes.data + old.tables.nbytes
+    return with_steps(plan, steps, tables)
 
 
 class FFTPlan(NamedTuple):
@@ -910,6 +934,38 @@ def _fft_plan(n: int, bits: int) -> FFTPlan:
             line_transform("inverse_onesided", n, n // 2 + 1, True, bits, spectrum, real, rescaled=True),
         ]
     return FFTPlan(n, in_one_piece(transforms), max(t.scratch_words for t in transforms), np.ones(1, f"f{size}"))
+
+
+class STFTPlan(NamedTuple):
+    """Short-time Fourier transforms of real signals, for calls from the user's own @njit code; its Numba type depends on the precision only.
+
+    Made by `stft_plan`.  Holds addresses, which are of no use to another process: a pickled plan is made anew where it is unpickled.
+    """
+
+    frame_length: int
+    frame_step: int
+    bins: int
+    window: npt.NDArray[Any]
+    geometries: npt.NDArray[np.int64]  # for one frame, then for many: (2, GEOMETRY_SIZE)
+    scratch_words: int
+    scale: npt.NDArray[Any]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return windowed_plan, (self.frame_step, self.window, self.bins < self.frame_length)
+
+
+def windowed_plan(frame_step: int, window: npt.NDArray[Any], onesided: bool) -> STFTPlan:
+    """Plan of the frames under a window of float32 or float64."""
+    n, size = window.size, window.itemsize
+    bins, transforms = n // 2 + 1 if onesided else n, []
+    for count in (1, 64):
+        frames = Lines(1, count, 0, frame_step * size if count > 1 else 0, size)
+        spectra = Lines(1, count, 0, bins * 2 * size, 2 * size)
+        kind: Kind = "onesided" if onesided else "real"
+        plan = line_transform(kind, n, n, False, 8 * size, frames, spectra, windowed=True)
+        transforms.append(with_window_inside(plan, window))
+    words = max(t.scratch_words for t in transforms)
+    return STFTPlan(n, frame_step, bins, window, in_one_piece(transforms), words, transforms[0].scale)
 
 
 def in_one_piece(transforms: list[LineTransform]) -> npt.NDArray[np.int64]:

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fastspectral._arrays import is_float
+from fastspectral._arrays import deliver, is_float
 from fastspectral.ops._lines import dense_strides, flat, lines_of, run
 from fastspectral.plans import Kind, Lines, LineTransform, line_transform
 from fastspectral.recipes import LONGEST
@@ -22,7 +22,7 @@ Norm = Literal["backward", "ortho", "forward"] | None
 SWAPPED_NORM: dict[Any, Norm] = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 HALVES: dict[Name, Kind] = {"rfft": "onesided", "irfft": "inverse_onesided"}
 NUMBERS = {"f": "f", "F": "f", "d": "d", "D": "d"}  # dtype of the parts of what is computed with
-COMPLEX = {"f": np.dtype(np.complex64), "d": np.dtype(np.complex128)}
+COMPLEX: dict[str, np.dtype[Any]] = {"f": np.dtype(np.complex64), "d": np.dtype(np.complex128)}
 IN_EXTENDED_PRECISION: dict[Name, Callable[..., Array]] = {
     "fft": np.fft.fft,
     "ifft": np.fft.ifft,
@@ -293,10 +293,7 @@ def general(name: Name, x: Any, n: int | None, axis: int, norm: Norm, out: Any, 
         if task.plan is None:
             array = np.ascontiguousarray(array[(slice(None),) * task.axis + (slice(task.keep),)])
         transform(name, array, task.n, axis, norm, y, workers)
-    if out is None:
-        return y
-    out[...] = y
-    return out
+    return deliver(y, out)
 
 
 def as_numbers(array: Array, to_complex: bool) -> Array:
@@ -314,9 +311,9 @@ def check_out(out: Any, task: Task) -> None:
     """Raise where `out` cannot take the result."""
     if not isinstance(out, np.ndarray):
         raise TypeError(f"out must be of ArrayType, a numpy.ndarray, got {type(out).__name__}")
-    if out.dtype.newbyteorder("=") != task.dtype:
-        raise TypeError(f"Cannot cast the result, {task.dtype}, to out, {out.dtype}")
     if out.shape != task.shape:
         raise ValueError(f"out has wrong shape {out.shape}; that of the result is {task.shape}")
+    if out.dtype.newbyteorder("=") != task.dtype:
+        raise TypeError(f"Cannot cast the result, {task.dtype}, to out, {out.dtype}")
     if not out.flags.writeable:
         raise ValueError("out must be writeable, got a read-only array")
