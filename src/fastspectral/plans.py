@@ -288,7 +288,7 @@ class ProgramBuilder:
     def rader(self, radix: int, groups: int, done: int, w: npt.NDArray[np.complex128]) -> None:
         """Append a pass of a prime radix as a cyclic convolution (Rader); w: the twiddles of all bins but 0."""
         length, row_bytes, root = radix - 1, groups * done * self.point_bytes, primitive_root(radix)
-        powers = np.array([pow(root, q, radix) for q in range(length)])
+        powers = np.array([*itertools.accumulate(range(length - 1), lambda power, _: power * root % radix, initial=1)])
         inverses = np.roll(powers[::-1], 1)
         spectrum = np.fft.fft(self.roots(inverses, radix).astype(np.clongdouble)) / length
         spectrum[0] = -1 / np.longdouble(length)  # exact, as it meets the mean of the data
@@ -307,8 +307,11 @@ class ProgramBuilder:
 
     def convolution(self, n: int, padded: int, source: str, target: str) -> None:
         """Append Bluestein's convolution."""
-        squares = np.arange(n, dtype=np.int64)
-        chirp = self.roots(squares * squares % (2 * n), 2 * n)
+        squares = np.arange(n // 2 + 1, dtype=np.int64) ** 2
+        half = self.roots(squares % (2 * n), 2 * n)
+        chirp = np.append(
+            half, half[(n - 1) // 2 : 0 : -1] * (-1) ** n
+        )  # exp(−πi k² / n), as (n − k)² = k² + n² mod 2n
         # In float64 the transform of the kernel would add a third to the error of a float64 result; a long one has the larger bound and needs the memory.
         kernel = np.zeros(padded, np.clongdouble if self.bits == 64 and padded <= 1 << 20 else np.complex128)
         kernel[:n] = chirp.conj()
