@@ -406,6 +406,53 @@ def store_positions(
     return min(k, end)
 
 
+@njit
+def store_line(variant: Any, b: int, sums: int, pitch: int, target: int, stride: int, line: Any, out_size: int) -> None:
+    """Store the outputs of a line that exist, plus the bias at b, 0 for none.
+
+    target: where the output line begins; line: pointer to the line's columns.
+    """
+    size, single, narrow = number_bytes(variant), one_lane(variant), half(variant)
+    low, high, length, output = line[LINE_LOW], line[LINE_HIGH], line[LINE_LENGTH], line[LINE_OUTPUT]
+    first, bias = target + output * size, load(single, b) if b else splat(single, 0.0)
+    k = store_positions(
+        variant, broadcast(variant, b) if b else splat(variant, 0.0), sums, pitch, first, stride, low, high
+    )
+    k = store_positions(narrow, broadcast(narrow, b) if b else splat(narrow, 0.0), sums, pitch, first, stride, k, high)
+    # The positions at both ends, one number after another: those of their phases that are in the output.
+    q = 0 if low else k
+    while q < length:
+        o = output + q * stride
+        for p in range(max(0, -o), min(stride, out_size - o)):
+            store(load(single, sums + p * pitch + q * size) + bias, target + (o + p) * size)
+        q = k if q + 1 == low else q + 1
+
+
+@njit
+def store_line_of_two(variant: Any, b: int, sums: int, pitch: int, target: int, line: Any, out_size: int) -> None:
+    """`store_line` of two phases: also where the first output is of phase 1, or the last of phase 0, by whole registers.
+
+    Behind a number of phase 0 comes that of phase 1, `pitch` bytes on; behind one of phase 1 the next one of phase 0.
+    """
+    size, single, narrow = number_bytes(variant), one_lane(variant), half(variant)
+    output = line[LINE_OUTPUT]
+    cropped = 1 if output < 0 else 0
+    source, first = sums + cropped * pitch, target + (output + cropped) * size
+    after = size - pitch if cropped else pitch
+    outputs = min(2 * line[LINE_LENGTH], out_size - output) - cropped
+    bias = broadcast(narrow, b) if b else splat(narrow, 0.0)
+    pairs, others, least = outputs // 2, (outputs - 1) // 2, lanes_of_register(narrow)
+    k = store_positions(variant, broadcast(variant, b) if b else splat(variant, 0.0), source, after, first, 2, 0, pairs)
+    k = store_positions(narrow, bias, source, after, first, 2, k, pairs)
+    if k == pairs and others >= least:
+        if outputs % 2:  # the last numbers, all but one once more
+            store_positions(narrow, bias, source + after, size - after, first + size, 2, others - least, others)
+        return
+    for o in range(2 * k, outputs):
+        number = load(single, source + o % 2 * after + o // 2 * size)
+        store(number + (load(single, b) if b else splat(single, 0.0)), first + o * size)
+
+
 def store_batch(
     variant: Any,
     b: int,
@@ -423,47 +470,34 @@ def store_batch(
 
     b, y: addresses of a group's first channel, b 0 for none; the other tables: addresses.
     """
-    size, single, narrow = number_bytes(variant), one_lane(variant), half(variant)
-    geometry, lines, targets = pointer(table), pointer(line_table), pointer(target_table)
+    size, geometry, targets = number_bytes(variant), pointer(table), pointer(target_table)
     pitch = geometry[PANEL_PITCH]
     axes, phases, lines_ahead = geometry[AXES], geometry[here + PHASES], geometry[LINES_AHEAD]
     last = HEADER + (axes - 1) * AXIS_COLUMNS
     stride, out_size = geometry[last + STRIDE], geometry[last + OUT_SIZE]
     for number in range(unit, end):
         m, phase = number // phases, number % phases
-        bias = load(single, b + m * size) if b else splat(single, 0.0)
-        biases = broadcast(variant, b + m * size) if b else splat(variant, 0.0)
-        half_biases = broadcast(narrow, b + m * size) if b else splat(narrow, 0.0)
+        bias = b + m * size if b else 0
         plane, rows = y + m * geometry[OUT_PLANE] * size, sums + (number - unit) * stride * pitch
         for index in range(line_count):
             if targets[phase * geometry[MOST_LINES] + index] == OUTSIDE:
                 continue
-            line = index * (LINE_J + axes)
-            target, source = (
-                plane + targets[phase * geometry[MOST_LINES] + index] * size,
-                rows + lines[line + LINE_START] * size,
-            )
-            low, high, length = lines[line + LINE_LOW], lines[line + LINE_HIGH], lines[line + LINE_LENGTH]
-            output = lines[line + LINE_OUTPUT]
-            first = target + output * size
+            line = pointer(line_table + 8 * index * (LINE_J + axes))
+            target = plane + targets[phase * geometry[MOST_LINES] + index] * size
+            source = rows + line[LINE_START] * size
             if lines_ahead:
                 ahead, coming, later = index + lines_ahead, plane, phase
                 if ahead >= line_count and number + 1 < end:
                     ahead, later = ahead - line_count, (number + 1) % phases
                     coming = y + (number + 1) // phases * geometry[OUT_PLANE] * size
                 if ahead < line_count:
-                    coming += (targets[later * geometry[MOST_LINES] + ahead] + output) * size
-                    for at in range(0, length * stride * size, ALIGNMENT):
+                    coming += (targets[later * geometry[MOST_LINES] + ahead] + line[LINE_OUTPUT]) * size
+                    for at in range(0, line[LINE_LENGTH] * stride * size, ALIGNMENT):
                         prefetch_write(coming + at)
-            k = store_positions(variant, biases, source, pitch, first, stride, low, high)
-            k = store_positions(narrow, half_biases, source, pitch, first, stride, k, high)
-            # The positions at both ends, one number after another: those of their phases that are in the output.
-            q = 0 if low else k
-            while q < length:
-                o = output + q * stride
-                for p in range(max(0, -o), min(stride, out_size - o)):
-                    store(load(single, source + p * pitch + q * size) + bias, target + (o + p) * size)
-                q = k if q + 1 == low else q + 1
+            if stride == 2:
+                store_line_of_two(variant, bias, source, pitch, target, line, out_size)
+            else:
+                store_line(variant, bias, source, pitch, target, stride, line, out_size)
 
 
 # -------------------------------------------------------------------------------------------------------------- blocks

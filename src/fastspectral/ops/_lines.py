@@ -13,7 +13,7 @@ from fastspectral._threads import resolve_workers
 from fastspectral.kernels.lines import transform_line_parallel, transform_lines, transform_lines_parallel
 from fastspectral.plans import Half, Lines, LineTransform
 
-KEPT_WORDS = 1 << 18  # 2 MiB
+KEPT_WORDS = 1 << 19  # 4 MiB
 PARALLEL_THRESHOLD = 1 << 15  # points; below, starting threads costs more than it saves
 # Points that one thread transforms whatever `workers` allows: 16 us of work, a fifth of what waking a thread may take.
 ALONE = 1 << 14

@@ -18,7 +18,7 @@ from fastspectral.kernels.conv_transpose import (
     pack_weights,
     pack_weights_parallel,
 )
-from fastspectral.ops._lines import narrow, wide
+from fastspectral.ops._lines import narrow, scratch_of, wide
 from fastspectral.ops._shapes import ConvTransposeAttributes, conv_transpose_attributes, conv_transpose_rule
 
 Array = npt.NDArray[Any]
@@ -71,7 +71,7 @@ class ConvTransposePlan:
             threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD)
             if weights is not None:
                 kernel = conv_transpose_blocks if threads == 1 else conv_transpose_blocks_parallel
-                scratch = np.empty((threads, plan.scratch_words), np.int64)
+                scratch = scratch_of(threads, plan.scratch_words)
                 kernel(source, weights, self._bias, result, plan.geometry, scratch)
             elif threads == 1:
                 conv_transpose_direct(source, self._weights, self._bias, result, plan.geometry)
