@@ -59,11 +59,15 @@ POSITIONS, BLOCK, BLOCKS, GROUPS_TOGETHER, PACKED = 12, 13, 14, 15, 16
 CLASSES, FIRST_CLASS, TILES, FIRST_TILE, LINES_AHEAD, TILE_WIDTH = 17, 18, 19, 20, 21, 22
 # Bytes from row to row of the panel and of the sums, and what a worker's scratch consists of.
 PANEL_PITCH, STAGED_BYTES, PANEL_BYTES, SUMS_BYTES, MOST_LINES, MOST_OUTER, MOST_COPIES = 23, 24, 25, 26, 27, 28, 29
-HEADER = 30
+# Whether the panel has one row for a channel, read at all offsets, and how many positions such a row reaches over the block's.
+SHARED, REACH = 30, 31
+HEADER = 32
 # An axis: sizes, and the distance of its neighbours in a plane of x and of y.  COUNT: how many positions there are, STEP: how
-# many inputs from one to the next, STRIDE: how many outputs.
+# many inputs from one to the next, STRIDE: how many outputs.  NUMBERED: how many positions are numbered: behind those there
+# are, where rows are shared, as many more as the offsets differ by, which have no outputs.
 SIZE, STRIDE, SHIFT, OUT_SIZE, COUNT, PITCH, OUT_PITCH, KERNEL, DILATION, BEGIN, STEP = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
-AXIS_COLUMNS = 11
+NUMBERED = 11
+AXIS_COLUMNS = 12
 # A class: its offsets, one number for each axis; its outer phases, one number for each outer axis; its batches of
 # BATCH_UNITS units and BATCH_TILES tiles, and where its tiles are.
 OFFSETS, OFFSET_LIST, PHASES, PHASE_LIST, BATCHES, BATCH_UNITS, BATCH_TILES, TILE_COUNT, TILE_LIST = (
@@ -81,8 +85,8 @@ OFFSETS, OFFSET_LIST, PHASES, PHASE_LIST, BATCHES, BATCH_UNITS, BATCH_TILES, TIL
 STAGED, MIXES, MIX_LIST = 9, 10, 11
 CLASS_COLUMNS = 12
 # A tile: where its packed weights begin, and the places, in bytes, of its rows in a channel of w; what the tiles of a product share:
-# the places of its terms, the taps that are combined, each a place and a factor, and its runs of terms of the panel, each a
-# first term and a count; the results, each a sign and the rows of sums, in bytes.
+# the places of its terms, the taps that are combined, each a place and a factor, and its runs of terms of the panel, each where
+# the first one is, in bytes, and a count; the results, each a sign and the rows of sums, in bytes.
 TILE_WEIGHTS, TILE_ROW_LIST, TILE_TERMS, TILE_PLACES, TILE_TAPS, TILE_TAP_LIST = 0, 1, 2, 3, 4, 5
 TILE_RUNS, TILE_RUN_LIST, TILE_RESULTS, TILE_RESULT_LIST = 6, 7, 8, 9
 TILE_COLUMNS = 10
@@ -172,27 +176,35 @@ def pack_weights_parallel(w: Any, packed: Any, geometry: Any, workers: int) -> N
 
 
 @njit
-def find_lines(geometry: Any, first: int, count: int, lines: Any) -> int:
-    """Write the lines of the positions first … first + count − 1; return how many."""
+def find_lines(geometry: Any, first: int, count: int, everywhere: bool, lines: Any) -> int:
+    """Write the lines of the positions first … first + count − 1; return how many.
+
+    everywhere: also of positions that have no outputs.
+    """
     axes = geometry[AXES]
     last = HEADER + (axes - 1) * AXIS_COLUMNS
-    stride, inner = geometry[last + STRIDE], geometry[last + COUNT]
+    stride, numbered = geometry[last + STRIDE], geometry[last + NUMBERED]
     found, done = 0, 0
     while done < count:
         line = found * (LINE_J + axes)
-        rest = first + done
+        rest, inside = first + done, True
         for axis in range(axes - 1, -1, -1):
-            size = geometry[HEADER + axis * AXIS_COLUMNS + COUNT]
-            lines[line + LINE_J + axis] = rest % size
-            rest //= size
+            column = HEADER + axis * AXIS_COLUMNS
+            j = rest % geometry[column + NUMBERED]
+            inside = inside and j < geometry[column + COUNT]
+            lines[line + LINE_J + axis] = j
+            rest //= geometry[column + NUMBERED]
         j = lines[line + LINE_J + axes - 1]
-        length = min(inner - j, count - done)
-        output = j * stride - geometry[last + SHIFT]
-        lines[line + LINE_START], lines[line + LINE_LENGTH], lines[line + LINE_IMAGE] = done, length, rest
-        low = 1 if output < 0 else 0
-        lines[line + LINE_OUTPUT], lines[line + LINE_LOW] = output, low
-        lines[line + LINE_HIGH] = max(low, min(length, (geometry[last + OUT_SIZE] - output) // stride))
-        found, done = found + 1, done + length
+        there = min(numbered - j, count - done)
+        if inside or everywhere:
+            length = there if everywhere else min(geometry[last + COUNT] - j, there)
+            output = j * stride - geometry[last + SHIFT]
+            low = 1 if output < 0 else 0
+            lines[line + LINE_START], lines[line + LINE_LENGTH], lines[line + LINE_IMAGE] = done, length, rest
+            lines[line + LINE_OUTPUT], lines[line + LINE_LOW] = output, low
+            lines[line + LINE_HIGH] = max(low, min(length, (geometry[last + OUT_SIZE] - output) // stride))
+            found += 1
+        done += there
     return found
 
 
@@ -346,7 +358,7 @@ def sum_tiles(tile: Any, weights: int, panel: int, sums: int, table: int, first:
             total = zero_tile(tile)
             weight, runs = weights + geometry[here + TILE_WEIGHTS] * size, geometry[here + TILE_RUN_LIST]
             for run in range(runs, runs + 2 * geometry[here + TILE_RUNS], 2):
-                row = panel + geometry[run] * pitch + column * across
+                row = panel + geometry[run] + column * across
                 for _ in range(geometry[run + 1]):
                     total = add_products(tile, total, weight, row)
                     weight, row = weight + down, row + pitch
@@ -526,19 +538,23 @@ def transpose_blocks(
         number, group = rest % geometry[BLOCKS], rest // geometry[BLOCKS] * together
         count, groups = min(block, geometry[POSITIONS] - number * block), min(together, geometry[GROUPS] - group)
         columns = (count + width - 1) // width
-        line_count = find_lines(geometry, number * block, count, lines)
+        line_count, filled = find_lines(geometry, number * block, count, False, lines), False
         for index in range(geometry[CLASSES]):
             here = geometry[FIRST_CLASS] + index * CLASS_COLUMNS
             batches, units = geometry[here + BATCHES], geometry[OUT_CHANNELS] * geometry[here + PHASES]
             first, last = batches * part // parts, batches * (part + 1) // parts
             if first == last:
                 continue
-            found = find_copies(
-                geometry, here, size, vector, columns * width, lines, line_count, group, pointer(copies)
-            )
-            fill_panel(
-                variant, x, geometry, here, groups, pointer(copies), found, panel, staged, columns * width * size
-            )
+            if not filled:
+                shared, end = geometry[SHARED], columns * width + geometry[REACH]
+                if shared:
+                    line_count = find_lines(
+                        geometry, number * block, min(end, geometry[POSITIONS] - number * block), True, lines
+                    )
+                found = find_copies(geometry, here, size, vector, end, lines, line_count, group, pointer(copies))
+                fill_panel(variant, x, geometry, here, groups, pointer(copies), found, panel, staged, end * size)
+                if shared:
+                    line_count, filled = find_lines(geometry, number * block, count, False, lines), True
             find_targets(geometry, here, lines, line_count, pointer(targets))
             terms = geometry[CHANNELS] * geometry[here + OFFSETS]
             for g in range(groups):
