@@ -364,8 +364,9 @@ class _Table:
         self.first_class, self.first_tile = start, start + classes * layout.CLASS_COLUMNS
         self.classes: list[tuple[int, ...]] = []
         self.tiles: list[tuple[int, ...]] = []
+        self.packs: list[tuple[int, ...]] = []
         self.lists: list[npt.NDArray[np.int64]] = []
-        self.length, self.packed, self.staged, self.rows = 0, 0, 0, ""
+        self.length, self.packed, self.staged, self.most_slots, self.rows = 0, 0, 0, 0, ""
         self.packing = hashlib.sha256()
 
     def add_list(self, values: npt.NDArray[np.int64] | list[Any]) -> int:
@@ -409,31 +410,48 @@ class _Table:
             for number, group in enumerate(inner)
             for members in product(*[products_of(*part) for part in zip((*outer, group), steps, strict=True)])
         ]
-        tables = [
-            self._add_product(
-                members, (*outer, inner[number]), axes, _runs(members, reads, channels, pitch, size, shares)
-            )
-            for number, members in products
+        taps = [_taps(members, (*outer, inner[number]), axes) for number, members in products]
+        of_group = [[place for place, (of, _) in enumerate(products) if of == number] for number in range(len(inner))]
+        slots = [np.unique(np.concatenate([taps[place][0].ravel() for place in places])) for places in of_group]
+        slot_lists = [self.add_list(known) for known in slots]
+        columns = [
+            self._add_product(*taps[place], slots[number], _runs(members, reads, channels, pitch, size, shares))
+            for place, (number, members) in enumerate(products)
         ]
         tile_list, full, count = self.first_tile + len(self.tiles) * layout.TILE_COLUMNS, 0, 0
         results: dict[tuple[RowTile, int], tuple[int, int]] = {}
         for start in range(0, units, batch):
             cut = row_tiles(stride, inner_phases, min(batch, units - start), height)[1]
             written: set[int] = set()
+            firsts = []
             for place, (number, members) in enumerate(products):
+                firsts.append(self.first_tile + len(self.tiles) * layout.TILE_COLUMNS)
                 for tile in cut:
                     if tile.group == number:
                         if (tile, place) not in results:
                             rows = _results(tile, members, stride, steps, height, most, written)
                             rows[:, 1:] *= pitch
                             results[tile, place] = len(rows), self.add_list(rows)
-                        weights = _row_places(tile, start, outer, inner[number], axes, height)
-                        terms, displaced, columns = tables[place]
-                        row_list = self.add_list(weights * size)
-                        self.tiles.append((self.packed, row_list, *columns, *results[tile, place]))
-                        self.packed += channels * terms.size * height
-                        for part in (weights, terms, displaced):
-                            self.packing.update(part.tobytes())
+                        self.tiles.append((self.packed, *columns[place], *results[tile, place]))
+                        self.packed += channels * len(taps[place][0]) * height
+            for number, places in enumerate(of_group):
+                mine = [tile for tile in cut if tile.group == number]
+                for k, tile in enumerate(mine):
+                    rows = _row_places(tile, start, outer, inner[number], axes, height)
+                    self.packs.append(
+                        (
+                            firsts[places[0]] + k * layout.TILE_COLUMNS,
+                            len(mine) * layout.TILE_COLUMNS,
+                            len(places),
+                            self.add_list(rows * size),
+                            bool((np.diff(rows) == 1).all()),
+                            slots[number].size,
+                            slot_lists[number],
+                        )
+                    )
+                    self.packing.update(rows.tobytes())
+                for part in (part for place in places for part in taps[place]):
+                    self.packing.update(part.tobytes())
             full, count = full or len(self.tiles), len(self.tiles)
             if start == 0:
                 self.rows = _rows_text(stride, len(inner), cut[0])
@@ -458,51 +476,43 @@ class _Table:
             )
         )
         self.staged = max(self.staged, staged)
+        self.most_slots = max(self.most_slots, *[known.size for known in slots])
         return most
 
     def _add_product(
         self,
-        members: tuple[Product, ...],
-        groups: tuple[PhaseGroup, ...],
-        axes: tuple[Axis, ...],
+        places: npt.NDArray[np.int64],
+        factors: npt.NDArray[np.int64],
+        slots: npt.NDArray[np.int64],
         runs: npt.NDArray[np.int64],
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], tuple[int, ...]]:
-        """Append what the tiles of a product share: where its terms and taps are, and what it reads of the panel."""
-        places, taps = np.zeros(1, np.int64), np.array([[0, 1]], np.int64)
-        for member, group, axis in zip(members, groups, axes, strict=True):
-            of_first = np.array(group.taps[0], np.int64)
-            places = (places[:, None] * axis.kernel + of_first[list(member.anchors)]).ravel()
-            # from offset to offset taps are equally far apart
-            several = any(k for k, _ in member.taps)
-            apart = of_first[member.anchors[0] + 1] - of_first[member.anchors[0]] if several else 0
-            displaced = np.array([(k * apart, halves) for k, halves in member.taps], np.int64)
-            taps = np.stack(
-                [
-                    (taps[:, None, 0] * axis.kernel + displaced[:, 0]).ravel(),
-                    (taps[:, None, 1] * displaced[:, 1]).ravel(),
-                ],
-                axis=-1,
-            )
-        columns = places.size, self.add_list(places), len(taps), self.add_list(taps), len(runs), self.add_list(runs)
-        return places, taps, columns
+    ) -> tuple[int, ...]:
+        """Append what the tiles of a product share: the slots and factors of its taps, and what it reads of the panel."""
+        slot_list, factor_list = self.add_list(np.searchsorted(slots, places)), self.add_list(factors)
+        return len(places), factors.size, slot_list, factor_list, len(runs), self.add_list(runs)
 
     def geometry(self, header: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Join all, behind the header and the axes."""
         classes = np.array(self.classes, np.int64).reshape(-1, layout.CLASS_COLUMNS)
         tiles = np.array(self.tiles, np.int64).reshape(-1, layout.TILE_COLUMNS)
-        start = self.first_tile + tiles.size
+        packs = np.array(self.packs, np.int64).reshape(-1, layout.PACK_COLUMNS)
+        start = self.first_pack + packs.size
         classes[:, [layout.OFFSET_LIST, layout.PHASE_LIST, layout.MIX_LIST]] += start
         tiles[
             :,
             [
-                layout.TILE_ROW_LIST,
-                layout.TILE_PLACES,
-                layout.TILE_TAP_LIST,
+                layout.TILE_SLOT_LIST,
+                layout.TILE_FACTOR_LIST,
                 layout.TILE_RUN_LIST,
                 layout.TILE_RESULT_LIST,
             ],
         ] += start
-        return np.concatenate([header, classes.ravel(), tiles.ravel(), *self.lists])
+        packs[:, [layout.PACK_ROW_LIST, layout.PACK_SLOT_LIST]] += start
+        return np.concatenate([header, classes.ravel(), tiles.ravel(), packs.ravel(), *self.lists])
+
+    @property
+    def first_pack(self) -> int:
+        """Where the packings are."""
+        return self.first_tile + len(self.tiles) * layout.TILE_COLUMNS
 
 
 @lru_cache(maxsize=256)
@@ -591,7 +601,7 @@ def block_plan(
     base, tile = Variant(bits, lanes), Tile(bits, lanes, choice.rows, choice.vectors)
     for column, value in (
         (layout.EXECUTOR, compiled_address(layout.transpose_blocks, base, *[INTEGER] * 9)),
-        (layout.PACKER, compiled_address(layout.pack_tiles, tile, *[INTEGER] * 5)),
+        (layout.PACKER, compiled_address(layout.pack_tiles, tile, *[INTEGER] * 6)),
         (layout.SUMMER, compiled_address(layout.sum_tiles, tile, *[INTEGER] * 7)),
         (layout.STORER, compiled_address(layout.store_batch, Phases(bits, lanes, min(stride, lanes)), *[INTEGER] * 10)),
         (layout.POSITIONS, positions),
@@ -603,8 +613,9 @@ def block_plan(
         (layout.PACKED, table.packed),
         (layout.CLASSES, len(outer)),
         (layout.FIRST_CLASS, table.first_class),
-        (layout.TILES, len(table.tiles)),
-        (layout.FIRST_TILE, table.first_tile),
+        (layout.PACKS, len(table.packs)),
+        (layout.FIRST_PACK, table.first_pack),
+        (layout.MOST_SLOTS, table.most_slots),
         (layout.LINES_AHEAD, 2 if images * groups * out_channels * out_plane * size > HELD_OUTPUT else 0),
         (layout.TILE_WIDTH, width),
         (layout.PANEL_PITCH, pitch),
@@ -637,6 +648,28 @@ def _grid(values: list[tuple[int, ...]]) -> npt.NDArray[np.int64]:
     """List all combinations, the last one fastest.  Returns (combinations, values)."""
     combinations = list(product(*values))
     return np.array(combinations, np.int64).reshape(len(combinations), len(values))
+
+
+def _taps(
+    members: tuple[Product, ...], groups: tuple[PhaseGroup, ...], axes: tuple[Axis, ...]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Find the taps of a product, and what they count, in halves along every axis.  Returns (terms, taps) and (taps,)."""
+    places, taps = np.zeros(1, np.int64), np.array([[0, 1]], np.int64)
+    for member, group, axis in zip(members, groups, axes, strict=True):
+        of_first = np.array(group.taps[0], np.int64)
+        places = (places[:, None] * axis.kernel + of_first[list(member.anchors)]).ravel()
+        # from offset to offset taps are equally far apart
+        several = any(k for k, _ in member.taps)
+        apart = of_first[member.anchors[0] + 1] - of_first[member.anchors[0]] if several else 0
+        displaced = np.array([(k * apart, halves) for k, halves in member.taps], np.int64)
+        taps = np.stack(
+            [
+                (taps[:, None, 0] * axis.kernel + displaced[:, 0]).ravel(),
+                (taps[:, None, 1] * displaced[:, 1]).ravel(),
+            ],
+            axis=-1,
+        )
+    return places[:, None] + taps[:, 0], taps[:, 1]
 
 
 def _runs(

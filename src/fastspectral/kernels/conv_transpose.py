@@ -56,12 +56,14 @@ AXES, IMAGES, GROUPS, CHANNELS, OUT_CHANNELS, PLANE, OUT_PLANE, TAPS = 4, 5, 6, 
 # How it is cut: BLOCK positions of GROUPS_TOGETHER groups at a time.  PACKED: numbers in a group's packed weights.
 # LINES_AHEAD: how many lines of y are filled while one comes to the caches, 0 to let them come when they are filled.
 POSITIONS, BLOCK, BLOCKS, GROUPS_TOGETHER, PACKED = 12, 13, 14, 15, 16
-CLASSES, FIRST_CLASS, TILES, FIRST_TILE, LINES_AHEAD, TILE_WIDTH = 17, 18, 19, 20, 21, 22
+CLASSES, FIRST_CLASS, LINES_AHEAD, TILE_WIDTH = 17, 18, 21, 22
 # Bytes from row to row of the panel and of the sums, and what a worker's scratch consists of.
 PANEL_PITCH, STAGED_BYTES, PANEL_BYTES, SUMS_BYTES, MOST_LINES, MOST_OUTER, MOST_COPIES = 23, 24, 25, 26, 27, 28, 29
 # Whether the panel has one row for a channel, read at all offsets, and how many positions such a row reaches over the block's.
 SHARED, REACH = 30, 31
-HEADER = 32
+# The packings, and the most slots that one has.
+PACKS, FIRST_PACK, MOST_SLOTS = 32, 33, 34
+HEADER = 35
 # An axis: sizes, and the distance of its neighbours in a plane of x and of y.  COUNT: how many positions there are, STEP: how
 # many inputs from one to the next, STRIDE: how many outputs.  NUMBERED: how many positions are numbered: behind those there
 # are, where rows are shared, as many more as the offsets differ by, which have no outputs.
@@ -84,12 +86,16 @@ OFFSETS, OFFSET_LIST, PHASES, PHASE_LIST, BATCHES, BATCH_UNITS, BATCH_TILES, TIL
 # How its panel is made of pairs: so many staged rows, then mixes of a target, two sources and the sign of the second one.
 STAGED, MIXES, MIX_LIST = 9, 10, 11
 CLASS_COLUMNS = 12
-# A tile: where its packed weights begin, and the places, in bytes, of its rows in a channel of w; what the tiles of a product share:
-# the places of its terms, the taps that are combined, each a place and a factor, and its runs of terms of the panel, each where
-# the first one is, in bytes, and a count; the results, each a sign and the rows of sums, in bytes.
-TILE_WEIGHTS, TILE_ROW_LIST, TILE_TERMS, TILE_PLACES, TILE_TAPS, TILE_TAP_LIST = 0, 1, 2, 3, 4, 5
-TILE_RUNS, TILE_RUN_LIST, TILE_RESULTS, TILE_RESULT_LIST = 6, 7, 8, 9
-TILE_COLUMNS = 10
+# A tile: where its packed weights begin; what the tiles of a product share: its terms, the taps that are combined, each at a slot
+# for every term and with a factor, and its runs of terms of the panel, each where the first one is, in bytes, and a count; the
+# results, each a sign and the rows of sums, in bytes.
+TILE_WEIGHTS, TILE_TERMS, TILE_TAPS, TILE_SLOT_LIST, TILE_FACTOR_LIST = 0, 1, 2, 3, 4
+TILE_RUNS, TILE_RUN_LIST, TILE_RESULTS, TILE_RESULT_LIST = 5, 6, 7, 8
+TILE_COLUMNS = 9
+# A packing: the tiles of all products that have the same rows, one every PACK_STEP columns; the places, in bytes, of the rows
+# in a channel of w, and whether these are neighbours; the slots: the taps that any of the tiles needs.
+PACK_TILE, PACK_STEP, PACK_TILES, PACK_ROW_LIST, PACK_DENSE, PACK_SLOTS, PACK_SLOT_LIST = 0, 1, 2, 3, 4, 5, 6
+PACK_COLUMNS = 7
 # A line of positions, neighbours along the innermost axis: its first position in the block, its length, its image, where
 # phase 0 of its first position is in the output, the positions low … high − 1 whose phases all are, then j along every
 # axis.
@@ -100,6 +106,8 @@ COPY_COLUMNS = 2
 ZEROS = -1  # in place of where in x, for zeros
 OUTSIDE = -1  # in place of the output line of a line, where there is none
 ALIGNMENT = 64
+PACKED_TOGETHER = 8  # channels
+MOST_ROWS = 24  # of a tile
 
 
 def scratch_words(geometry: Any) -> int:
@@ -122,54 +130,79 @@ def all_below(numbers: Any, limit: float) -> bool:
     return found == 0
 
 
-def pack_tiles(tile: Any, w: int, table: int, packed: int, begin: int, end: int) -> None:
-    """Pack the weights of tiles begin … end − 1, numbered through all groups, as a tile reads them: by term and row.
+def pack_tiles(tile: Any, w: int, table: int, packed: int, slots: int, begin: int, end: int) -> None:
+    """Do packings begin … end − 1, numbered through all groups: weights as a tile reads them, by term and row.
 
-    w, table, packed: addresses.
+    w, table, packed, slots: addresses, the last one of memory for `MOST_SLOTS` x `PACKED_TOGETHER` columns of a tile.
     """
     size, column, geometry = number_bytes(tile), one_column(tile), pointer(table)
-    channels, height = geometry[CHANNELS], tile_rows(tile)
+    channels, step = geometry[CHANNELS], tile_rows(tile) * size
     channel_size = geometry[OUT_CHANNELS] * geometry[TAPS] * size
     unit = 1.0
     for _ in range(geometry[AXES]):
         unit *= 0.5
     # Eight channels at a time: w is read in its order, eight streams of it, whose distance is often a power of two, and a
     # cache set holds eight lines.
-    for first in range(0, channels, 8):
-        together = min(8, channels - first)
+    for first in range(0, channels, PACKED_TOGETHER):
+        together = min(PACKED_TOGETHER, channels - first)
         for number in range(begin, end):
-            group, here = number // geometry[TILES], geometry[FIRST_TILE] + number % geometry[TILES] * TILE_COLUMNS
+            group, here = number // geometry[PACKS], geometry[FIRST_PACK] + number % geometry[PACKS] * PACK_COLUMNS
             source = w + (group * channels + first) * channel_size
-            target = packed + (group * geometry[PACKED] + geometry[here + TILE_WEIGHTS] + first * height) * size
-            places, rows = geometry[here + TILE_PLACES], table + 8 * geometry[here + TILE_ROW_LIST]
-            taps = geometry[here + TILE_TAP_LIST]
-            end_taps = taps + 2 * geometry[here + TILE_TAPS]
-            for k in range(geometry[here + TILE_TERMS]):
-                place, to = source + geometry[places + k] * size, target + k * channels * height * size
+            rows, dense, to = table + 8 * geometry[here + PACK_ROW_LIST], geometry[here + PACK_DENSE], slots
+            for slot in range(
+                geometry[here + PACK_SLOT_LIST], geometry[here + PACK_SLOT_LIST] + geometry[here + PACK_SLOTS]
+            ):
+                place = source + geometry[slot] * size
                 for _ in range(together):
-                    total = splat(column, 0.0)
-                    for tap in range(taps, end_taps, 2):
-                        weights = gather_rows(tile, place + geometry[tap] * size, rows)
-                        total = total + weights * splat(column, geometry[tap + 1] * unit)
-                    store(total, to)
-                    place, to = place + channel_size, to + height * size
+                    if dense:
+                        store(load(column, place + pointer(rows)[0]), to)
+                    else:
+                        store(gather_rows(tile, place, rows), to)
+                    place, to = place + channel_size, to + step
+            entry = geometry[here + PACK_TILE]
+            for _ in range(geometry[here + PACK_TILES]):
+                target = packed + (group * geometry[PACKED] + geometry[entry + TILE_WEIGHTS]) * size + first * step
+                taps, slot, factors = (
+                    geometry[entry + TILE_TAPS],
+                    geometry[entry + TILE_SLOT_LIST],
+                    geometry[entry + TILE_FACTOR_LIST],
+                )
+                for k in range(geometry[entry + TILE_TERMS]):
+                    for c in range(together):
+                        total = splat(column, 0.0)
+                        for tap in range(taps):
+                            numbers = load(column, slots + (geometry[slot + tap] * together + c) * step)
+                            total = total + numbers * splat(column, geometry[factors + tap] * unit)
+                        store(total, target + (k * channels + c) * step)
+                    slot += taps
+                entry += geometry[here + PACK_STEP]
+
+
+@njit
+def slot_words(geometry: Any) -> int:
+    """Give the memory for the slots of one worker, in words of 8 bytes: enough for any tile."""
+    words: int = geometry[MOST_SLOTS] * PACKED_TOGETHER * MOST_ROWS
+    return words
 
 
 @njit
 def pack_weights(w: Any, packed: Any, geometry: Any) -> None:
     """Pack all weights, which must be finite.  w, packed: flat."""
-    tiles = geometry[GROUPS] * geometry[TILES]
-    call_address(geometry[PACKER], (0, w.ctypes.data, geometry.ctypes.data, packed.ctypes.data, 0, tiles))
+    slots, packs = np.empty(slot_words(geometry), np.int64), geometry[GROUPS] * geometry[PACKS]
+    addresses = w.ctypes.data, geometry.ctypes.data, packed.ctypes.data
+    call_address(geometry[PACKER], (0, *addresses, slots.ctypes.data, 0, packs))
+    slots[0] = 0  # keeps it until here
 
 
 @njit(parallel=True)
 def pack_weights_parallel(w: Any, packed: Any, geometry: Any, workers: int) -> None:
-    """Do `pack_weights` with the tiles shared among workers."""
-    tiles = geometry[GROUPS] * geometry[TILES]
-    source, table, target = w.ctypes.data, geometry.ctypes.data, packed.ctypes.data
+    """Do `pack_weights` with the packings shared among workers."""
+    packs, slots = geometry[GROUPS] * geometry[PACKS], np.empty((workers, slot_words(geometry)), np.int64)
+    addresses = w.ctypes.data, geometry.ctypes.data, packed.ctypes.data
     for worker in prange(workers):
-        begin, end = tiles * worker // workers, tiles * (worker + 1) // workers
-        call_address(geometry[PACKER], (0, source, table, target, begin, end))
+        begin, end = packs * worker // workers, packs * (worker + 1) // workers
+        call_address(geometry[PACKER], (0, *addresses, slots[worker].ctypes.data, begin, end))
+    slots[0, 0] = 0  # keeps it until here
 
 
 # --------------------------------------------------------------------------------------------------------------- panel
