@@ -82,7 +82,7 @@ def resolve_workers(workers: Any, work: int, threshold: int) -> int:
     Raises as `set_workers` and `get_workers`.
     """
     if workers is not None:
-        wanted = _checked(workers, "workers")
+        wanted = workers if type(workers) is int and workers == 1 else _checked(workers, "workers")
     elif _chosen.workers is not None:
         wanted = _chosen.workers
     elif (environment := workers_of_environment()) is not None:

@@ -1062,15 +1062,15 @@ def static_words(typingctx: Any, count: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def copy_two_bytes(typingctx: Any, source: Any, target: Any) -> Any:
-    """Copy two bytes."""
+def copy_bytes(typingctx: Any, source: Any, target: Any, size: Any) -> Any:
+    """Copy `size` bytes from address to address."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        places = [builder.inttoptr(a, SCALARS[16].as_pointer()) for a in args]
-        builder.store(builder.load(places[0]), places[1])
+        x, y = (builder.inttoptr(address, ir.IntType(8).as_pointer()) for address in args[:2])
+        cgutils.raw_memcpy(builder, y, x, args[2], 1)
         return context.get_dummy_value()
 
-    return types.void(source, target), emit
+    return types.void(source, target, size), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]

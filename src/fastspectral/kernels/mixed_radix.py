@@ -25,6 +25,7 @@ from fastspectral.kernels.lanes import (
     lanes,
     load_point,
     number_bytes,
+    prefetch,
     radix,
     reads_planes,
     splat,
@@ -33,6 +34,8 @@ from fastspectral.kernels.lanes import (
 )
 from fastspectral.kernels.program import (
     GROUPS,
+    NEIGHBOURS,
+    POINTS_AHEAD,
     RADIX,
     ROOTS,
     SCALE,
@@ -71,6 +74,36 @@ def later_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) 
     for _ in range(groups):
         for _ in range(width):
             butterfly(variant, x, x_step, y, y_step, twiddles, scale)
+            x += x_bytes
+            y += y_bytes
+        y += (radix(variant) - 1) * y_step
+        twiddles += twiddle_bytes
+
+
+def row_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) -> None:
+    """`later_pass` of lines that stand side by side, NEIGHBOURS registers of them, from or to the caller's memory.
+
+    There a point of all these lines is a run, of which every page and every cache line is visited once.
+    """
+    vector = 2 * lanes(variant) * number_bytes(variant)
+    groups, neighbours = row[GROUPS], row[NEIGHBOURS]
+    run = neighbours * vector
+    points = row[SPAN] // run
+    x_bytes = run if reads_planes(variant) else geometry[SOURCE_VECTOR_BYTES]
+    y_bytes = run if writes_planes(variant) else geometry[TARGET_VECTOR_BYTES]
+    twiddles, twiddle_bytes = row[TABLE], 2 * (radix(variant) - 1) * number_bytes(variant)
+    x, y, scale = source, target, geometry[SCALE]
+    x_step, y_step = groups * points * x_bytes, points * y_bytes
+    streams = radix(variant) if geometry[POINTS_AHEAD] else 0
+    x_ahead, y_ahead = 0 if reads_planes(variant) else streams, 0 if writes_planes(variant) else streams
+    for _ in range(groups):
+        for _ in range(points):
+            for at in range(0, run, vector):
+                for r in range(x_ahead):
+                    prefetch((x + x_bytes + r * x_step,), at)
+                for r in range(y_ahead):
+                    prefetch((y + y_bytes + r * y_step,), at)
+                butterfly(variant, x + at, x_step, y + at, y_step, twiddles, scale)
             x += x_bytes
             y += y_bytes
         y += (radix(variant) - 1) * y_step

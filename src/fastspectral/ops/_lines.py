@@ -13,7 +13,7 @@ from fastspectral._threads import resolve_workers
 from fastspectral.kernels.lines import transform_line_parallel, transform_lines, transform_lines_parallel
 from fastspectral.plans import Half, Lines, LineTransform
 
-KEPT_WORDS = 1 << 18  # 2 MiB
+KEPT_WORDS = 1 << 19  # 4 MiB
 PARALLEL_THRESHOLD = 1 << 15  # points; below, starting threads costs more than it saves
 # Points that one thread transforms whatever `workers` allows: 16 us of work, a fifth of what waking a thread may take.
 ALONE = 1 << 14
@@ -81,12 +81,19 @@ _kept = _Kept()
 
 
 def more_scratch(words: int) -> tuple[int, int, npt.NDArray[np.int64]]:
-    """Scratch for one worker on this thread, kept for the next call unless it is large."""
+    """Scratch for calls on this thread, kept for the next one unless it is large."""
     array = np.empty(words, np.int64)
     scratch = words, array.ctypes.data, array
     if words <= KEPT_WORDS:
         _kept.scratch = scratch
     return scratch
+
+
+def scratch_of(workers: int, words: int) -> npt.NDArray[np.int64]:
+    """Scratch for so many workers, (workers, words)."""
+    size = workers * words
+    scratch = _kept.scratch if _kept.scratch[0] >= size else more_scratch(size)
+    return scratch[2][:size].reshape(workers, words)
 
 
 def flat(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -127,7 +134,7 @@ def run_parallel(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDAr
     source, target = (array.view(array.real.dtype) for array in (source, target))
     if plan.buffer_words:
         buffers = np.empty((2, plan.buffer_words), np.int64)
-        scratch = np.empty((threads, plan.scratch_words - 2 * plan.buffer_words), np.int64)
+        scratch = scratch_of(threads, plan.scratch_words - 2 * plan.buffer_words)
         return transform_line_parallel(source, target, plan.geometry, scratch, buffers)
-    scratch = np.empty((threads, plan.scratch_words), np.int64)
+    scratch = scratch_of(threads, plan.scratch_words)
     return transform_lines_parallel(source, target, plan.geometry, scratch)

@@ -1,5 +1,6 @@
 """The ONNX operator ConvTranspose, and plans of it that hold packed weights."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -7,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastspectral._arrays import as_float, deliver, output
+from fastspectral._jit import entry_of
 from fastspectral._threads import resolve_workers
 from fastspectral.conv_plans import Axis, BlockPlan, Choice, block_plan, describe
 from fastspectral.kernels.conv_transpose import (
@@ -18,7 +20,7 @@ from fastspectral.kernels.conv_transpose import (
     pack_weights,
     pack_weights_parallel,
 )
-from fastspectral.ops._lines import narrow, wide
+from fastspectral.ops._lines import narrow, scratch_of, wide
 from fastspectral.ops._shapes import ConvTransposeAttributes, conv_transpose_attributes, conv_transpose_rule
 
 Array = npt.NDArray[Any]
@@ -83,9 +85,13 @@ class ConvTransposePlan:
             result = target.reshape(-1)
             threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD)
             if weights is not None:
-                kernel = conv_transpose_blocks if threads == 1 else conv_transpose_blocks_parallel
-                scratch = np.empty((threads, plan.scratch_words), np.int64)
-                kernel(source, weights, self._bias, result, plan.geometry, scratch)
+                scratch = scratch_of(threads, plan.scratch_words)
+                arguments = (weights, self._bias, result, plan.geometry, scratch)
+                if threads == 1:
+                    blocks = _entries.get(result.itemsize) or _entry(*arguments)
+                    blocks(source, *arguments)
+                else:
+                    conv_transpose_blocks_parallel(source, *arguments)
             elif threads == 1:
                 conv_transpose_direct(source, self._weights, self._bias, result, plan.geometry)
             else:
@@ -146,6 +152,14 @@ class ConvTransposePlan:
             how = direct if prepared.weights is None and plan.choice and self._w.size else describe(plan)
             lines.append(f"x {x_shape} -> {prepared.output_shape}: {how}")
         return "\n  ".join(lines)
+
+
+_entries: dict[int, Callable[..., Any]] = {}  # of `conv_transpose_blocks`, by the bytes of a number
+
+
+def _entry(*arguments: Array) -> Callable[..., Any]:
+    numbers = arguments[0]
+    return _entries.setdefault(numbers.itemsize, entry_of(conv_transpose_blocks, numbers, *arguments))
 
 
 @lru_cache(maxsize=256)
