@@ -80,6 +80,16 @@ def test_factors_of_every_way_to_transform(name, norm, n, rng):
     check(getattr(fft, name)(lines, 12, 1, norm), exact(name, lines, 12, 1, norm), 12, np.float64)
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("norm", ["ortho", "forward"])
+def test_factors_of_lines_side_by_side(norm, dtype, rng):
+    """In blocks, and several registers of lines together, in place too."""
+    for shape in [(256, 256), (250, 256), (256, 250), (2, 128, 300)]:
+        z = numbers(rng, shape, dtype)
+        check(fft.ifft(z, None, -2, norm), exact("ifft", z, None, -2, norm), 256, dtype)
+        np.testing.assert_array_equal(fft.ifft(z.copy(), None, -2, norm), fft.ifft(z, None, -2, norm, out=z))
+
+
 @pytest.mark.parametrize("name", ["fft", "irfft", "rfft", "fftn", "rfftn", "irfftn"])
 def test_any_memory(name, rng):
     transform = getattr(fft, name)

@@ -3,6 +3,8 @@
 import math
 
 import ml_dtypes
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -239,7 +241,7 @@ def test_registers_of_lines_abreast(shape, inverse, dtype, rng):
     n = shape[1]
     bits, point = 8 * np.dtype(dtype).itemsize, 2 * np.dtype(dtype).itemsize
     lines = plans.Lines(shape[0], shape[2], n * shape[2] * point, point, shape[2] * point)
-    plan = plans.abreast(n, n, inverse, bits, lines, lines)
+    plan = plans.abreast(n, n, inverse, bits, lines, lines, Fraction(1, n) if inverse else None)
     if lanes_of(bits) == 1:
         assert plan is None
         return
