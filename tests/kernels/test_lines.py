@@ -1,10 +1,9 @@
 """The executor, its programs and rims: they write their lines and nothing else, and read no scratch that they have not written."""
 
 import math
-
-import ml_dtypes
 from fractions import Fraction
 
+import ml_dtypes
 import numpy as np
 import pytest
 
