@@ -130,6 +130,19 @@ def all_below(numbers: Any, limit: float) -> bool:
     return found == 0
 
 
+@njit
+def add_scaled(variant: Any, source: int, factor: float, target: int, size: int, adds: bool) -> None:
+    """Multiply `size` bytes of numbers, and add them to those at the target, or put them there."""
+    step, single = lanes_of_register(variant) * number_bytes(variant), one_lane(variant)
+    whole = size - size % step
+    for at in range(0, whole, step):
+        numbers = load(variant, source + at) * splat(variant, factor)
+        store(load(variant, target + at) + numbers if adds else numbers, target + at)
+    for at in range(whole, size, number_bytes(variant)):
+        number = load(single, source + at) * splat(single, factor)
+        store(load(single, target + at) + number if adds else number, target + at)
+
+
 def pack_tiles(tile: Any, w: int, table: int, packed: int, slots: int, begin: int, end: int) -> None:
     """Do packings begin … end − 1, numbered through all groups: weights as a tile reads them, by term and row.
 
@@ -162,18 +175,14 @@ def pack_tiles(tile: Any, w: int, table: int, packed: int, slots: int, begin: in
             entry = geometry[here + PACK_TILE]
             for _ in range(geometry[here + PACK_TILES]):
                 target = packed + (group * geometry[PACKED] + geometry[entry + TILE_WEIGHTS]) * size + first * step
-                taps, slot, factors = (
-                    geometry[entry + TILE_TAPS],
-                    geometry[entry + TILE_SLOT_LIST],
-                    geometry[entry + TILE_FACTOR_LIST],
-                )
+                slot, taps = geometry[entry + TILE_SLOT_LIST], geometry[entry + TILE_TAPS]
+                factors = geometry[entry + TILE_FACTOR_LIST]
                 for k in range(geometry[entry + TILE_TERMS]):
-                    for c in range(together):
-                        total = splat(column, 0.0)
-                        for tap in range(taps):
-                            numbers = load(column, slots + (geometry[slot + tap] * together + c) * step)
-                            total = total + numbers * splat(column, geometry[factors + tap] * unit)
-                        store(total, target + (k * channels + c) * step)
+                    to = target + k * channels * step
+                    for tap in range(taps):
+                        factor = geometry[factors + tap] * unit
+                        numbers = slots + geometry[slot + tap] * together * step
+                        add_scaled(tile, numbers, factor, to, together * step, tap > 0)
                     slot += taps
                 entry += geometry[here + PACK_STEP]
 
