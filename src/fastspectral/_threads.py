@@ -76,8 +76,10 @@ def get_workers() -> int:
     return resolve_workers(None, 1, 0)
 
 
-def resolve_workers(workers: Any, work: int, threshold: int) -> int:
+def resolve_workers(workers: Any, work: int, threshold: int, alone: int = 0) -> int:
     """Give the number of threads for a call: where nobody chose, more than one only if `work` reaches `threshold`.
+
+    Less work than `alone` is done by one, whoever chose.
 
     Raises as `set_workers` and `get_workers`.
     """
@@ -89,7 +91,7 @@ def resolve_workers(workers: Any, work: int, threshold: int) -> int:
         wanted = environment
     else:
         wanted = -1 if work >= threshold else 1
-    if wanted == 1:
+    if wanted == 1 or work < alone:
         return 1
     available = _available()
     return available if wanted == -1 else min(wanted, available)

@@ -108,7 +108,7 @@ def run(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any],
     if target.itemsize == 2:  # Numba has arrays of neither kind of halves
         source, target = source.view(np.uint16), target.view(np.uint16)
     if not (type(workers) is int and (workers == 1 or (workers > 1 and plan.work < ALONE))):
-        threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD)
+        threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD, ALONE)
         if threads > 1:
             return run_parallel(plan, source, target.ravel(), threads)
     scratch = _kept.scratch

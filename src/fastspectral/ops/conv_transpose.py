@@ -26,6 +26,8 @@ from fastspectral.ops._shapes import ConvTransposeAttributes, conv_transpose_att
 Array = npt.NDArray[Any]
 
 PARALLEL_THRESHOLD = 1 << 20  # multiplications; below, starting threads costs more than it saves
+# Multiplications that one thread does whatever `workers` allows: 16 us of work, a fifth of what waking a thread may take.
+ALONE = 1 << 19
 MOST_SHAPES = 64  # that a plan remembers; audio has ever new lengths
 # Below, in inputs and weights, no sum that is a part of several outputs overflows where theirs do not.
 PAIRED_LIMITS = {32: 2.0**40, 64: 2.0**480}
@@ -70,7 +72,7 @@ class ConvTransposePlan:
         if y.size:
             target = wide(y)
             result = target.reshape(-1)
-            threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD)
+            threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD, ALONE)
             if weights is not None:
                 scratch = scratch_of(threads, plan.scratch_words)
                 arguments = (weights, self._bias, result, plan.geometry, scratch)
@@ -100,7 +102,7 @@ class ConvTransposePlan:
             weights = held[1]
         else:
             weights = np.empty(plan.packed, self._weights.dtype)
-            threads = resolve_workers(workers, weights.size, PARALLEL_THRESHOLD)
+            threads = resolve_workers(workers, weights.size, PARALLEL_THRESHOLD, ALONE)
             if threads == 1:
                 pack_weights(self._weights, weights, plan.geometry)
             else:
