@@ -20,16 +20,14 @@ from typing import Any
 from fastspectral.kernels.lanes import (
     add_point,
     broadcast_point,
-    butterfly,
+    butterflies,
     first_butterfly,
     lanes,
     load_point,
     number_bytes,
     radix,
-    reads_planes,
     splat,
     store_point,
-    writes_planes,
 )
 from fastspectral.kernels.program import (
     GROUPS,
@@ -61,20 +59,9 @@ def first_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) 
 
 def later_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) -> None:
     """Any other pass."""
-    vector = 2 * lanes(variant) * number_bytes(variant)
-    groups, width = row[GROUPS], row[SPAN] // vector
-    x_bytes = vector if reads_planes(variant) else geometry[SOURCE_VECTOR_BYTES]
-    y_bytes = vector if writes_planes(variant) else geometry[TARGET_VECTOR_BYTES]
-    twiddles, twiddle_bytes = row[TABLE], 2 * (radix(variant) - 1) * number_bytes(variant)
-    x, y, scale = source, target, geometry[SCALE]
-    x_step, y_step = groups * width * x_bytes, width * y_bytes
-    for _ in range(groups):
-        for _ in range(width):
-            butterfly(variant, x, x_step, y, y_step, twiddles, scale)
-            x += x_bytes
-            y += y_bytes
-        y += (radix(variant) - 1) * y_step
-        twiddles += twiddle_bytes
+    source_bytes, target_bytes = geometry[SOURCE_VECTOR_BYTES], geometry[TARGET_VECTOR_BYTES]
+    groups, span, twiddles, scale = row[GROUPS], row[SPAN], row[TABLE], geometry[SCALE]
+    butterflies(variant, groups, span, source, source_bytes, target, target_bytes, twiddles, scale)
 
 
 def prime_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) -> None:
