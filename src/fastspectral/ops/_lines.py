@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastspectral._jit import entry_of
-from fastspectral._threads import resolve_workers
+from fastspectral._threads import resolve_workers, shared
 from fastspectral.kernels.lines import transform_line_parallel, transform_lines, transform_lines_parallel
 from fastspectral.plans import Half, Lines, LineTransform
 
@@ -110,14 +110,8 @@ def run(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any],
     if not (type(workers) is int and (workers == 1 or (workers > 1 and plan.work < ALONE))):
         threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD, ALONE)
         if threads > 1:
-            return run_parallel(plan, source, target.ravel(), threads)
-    scratch = _kept.scratch
-    if scratch[0] < plan.scratch_words:
-        scratch = more_scratch(plan.scratch_words)
-    y = target.ravel()
-    transform = _entries.get(y.itemsize) or _entry(y)
-    done: bool = transform(source, y, plan.address, scratch[1])
-    return done
+            return shared(threads, lambda threads: run_on(threads, plan, source, target.ravel()))
+    return run_on(1, plan, source, target.ravel())
 
 
 _entries: dict[int, Callable[..., Any]] = {}  # of `transform_lines`, by the bytes of a number
@@ -127,11 +121,17 @@ def _entry(target: npt.NDArray[Any]) -> Callable[..., Any]:
     return _entries.setdefault(target.itemsize, entry_of(transform_lines, target, target, 1, 1))
 
 
-def run_parallel(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any], threads: int) -> bool:
-    """`run` on several threads."""
+def run_on(threads: int, plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any]) -> bool:
+    """`run` on so many threads."""
+    if threads == 1:
+        scratch = _kept.scratch
+        if scratch[0] < plan.scratch_words:
+            scratch = more_scratch(plan.scratch_words)
+        transform = _entries.get(target.itemsize) or _entry(target)
+        done: bool = transform(source, target, plan.address, scratch[1])
+        return done
     if plan.buffer_words:
         buffers = np.empty((2, plan.buffer_words), np.int64)
-        scratch = scratch_of(threads, plan.scratch_words - 2 * plan.buffer_words)
-        return transform_line_parallel(source, target, plan.geometry, scratch, buffers)
-    scratch = scratch_of(threads, plan.scratch_words)
-    return transform_lines_parallel(source, target, plan.geometry, scratch)
+        rows = scratch_of(threads, plan.scratch_words - 2 * plan.buffer_words)
+        return transform_line_parallel(source, target, plan.geometry, rows, buffers)
+    return transform_lines_parallel(source, target, plan.geometry, scratch_of(threads, plan.scratch_words))
