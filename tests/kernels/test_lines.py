@@ -1,6 +1,7 @@
 """The executor, its programs and rims: they write their lines and nothing else, and read no scratch that they have not written."""
 
 import math
+from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
@@ -239,7 +240,7 @@ def test_registers_of_lines_abreast(shape, inverse, dtype, rng):
     n = shape[1]
     bits, point = 8 * np.dtype(dtype).itemsize, 2 * np.dtype(dtype).itemsize
     lines = plans.Lines(shape[0], shape[2], n * shape[2] * point, point, shape[2] * point)
-    plan = plans.abreast(n, n, inverse, bits, lines, lines)
+    plan = plans.abreast(n, n, inverse, bits, lines, lines, Fraction(1, n) if inverse else None)
     if lanes_of(bits) == 1:
         assert plan is None
         return

@@ -728,3 +728,21 @@ def conv_transpose_direct_parallel(x: Any, w: Any, b: Any, y: Any, geometry: Any
     lines = output_lines(geometry)
     for worker in prange(workers):
         direct_lines(x, w, b, y, geometry, lines * worker // workers, lines * (worker + 1) // workers)
+
+
+# -------------------------------------------------------------------------------------------------- for the user's own code
+
+
+@njit
+def conv_transpose_planned(x: Any, out: Any, plan: Any) -> None:
+    """Transposed convolution of x by a plan of ``ConvTransposePlan.for_njit``.
+
+    x, out: C-contiguous, of the shapes that the plan was made for and has, in the dtype of its weights.
+    """
+    source, target = x.reshape(-1), out.reshape(-1)
+    if plan.scratch_words:
+        scratch = np.empty((1, plan.scratch_words), np.int64)
+        conv_transpose_blocks(source, plan.weights, plan.bias, target, plan.geometry, scratch)
+        scratch[0, 0] = 0  # a use behind the call, for Numba frees an array after the last use that it sees
+    else:
+        conv_transpose_direct(source, plan.weights, plan.bias, target, plan.geometry)

@@ -1160,6 +1160,19 @@ def pointer(typingctx: Any, address: Any) -> Any:
     return integers(address), lambda context, builder, sig, args: builder.inttoptr(args[0], ir.IntType(64).as_pointer())
 
 
+@intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
+def static_words(typingctx: Any, count: Any) -> Any:
+    """Address of `count` words, a constant, that are part of the compiled code: zero where it is loaded, and kept from call to call."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        memory = ir.ArrayType(INDEX, count.literal_value)
+        words = cgutils.add_global_variable(builder.module, memory, builder.module.get_unique_name("static_words"))
+        words.linkage, words.initializer, words.align = "internal", ir.Constant(memory, None), 8
+        return builder.ptrtoint(words, INDEX)
+
+    return types.intp(count), emit
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def copy_bytes(typingctx: Any, source: Any, target: Any, size: Any) -> Any:
     """Copy `size` bytes from address to address."""

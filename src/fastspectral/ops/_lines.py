@@ -114,11 +114,12 @@ def run(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any],
     return run_on(1, plan, source, target.ravel())
 
 
-_entries: dict[int, Callable[..., Any]] = {}  # of `transform_lines`, by the bytes of a number
+_entries: dict[str, Callable[..., Any]] = {}  # of `transform_lines`, by the kinds of numbers in source and target
 
 
-def _entry(target: npt.NDArray[Any]) -> Callable[..., Any]:
-    return _entries.setdefault(target.itemsize, entry_of(transform_lines, target, target, 1, 1))
+def _entry(source: npt.NDArray[Any], target: npt.NDArray[Any]) -> Callable[..., Any]:
+    key = source.dtype.char + target.dtype.char
+    return _entries.setdefault(key, entry_of(transform_lines, source, target, 1, 1))
 
 
 def run_on(threads: int, plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any]) -> bool:
@@ -127,9 +128,11 @@ def run_on(threads: int, plan: LineTransform, source: npt.NDArray[Any], target: 
         scratch = _kept.scratch
         if scratch[0] < plan.scratch_words:
             scratch = more_scratch(plan.scratch_words)
-        transform = _entries.get(target.itemsize) or _entry(target)
+        transform = _entries.get(source.dtype.char + target.dtype.char) or _entry(source, target)
         done: bool = transform(source, target, plan.address, scratch[1])
         return done
+    # For complex numbers the loops would be compiled once more.
+    source, target = (array.view(array.real.dtype) for array in (source, target))
     if plan.buffer_words:
         buffers = np.empty((2, plan.buffer_words), np.int64)
         rows = scratch_of(threads, plan.scratch_words - 2 * plan.buffer_words)

@@ -41,6 +41,19 @@ class _Prepared(NamedTuple):
     weights: Array | None
 
 
+class ConvTransposeArrays(NamedTuple):
+    """Transposed convolutions of x of one shape, for calls from the user's own @njit code; made by `ConvTransposePlan.for_njit`.
+
+    Its Numba type depends on the dtype only.  It holds addresses, which are of no use to another process.
+    """
+
+    output_shape: npt.NDArray[np.int64]  # a tuple could not go into a prange
+    weights: Array
+    bias: Array
+    geometry: npt.NDArray[np.int64]
+    scratch_words: int
+
+
 class ConvTransposePlan:
     """Transposed convolutions with the same weights and attributes; made by `conv_transpose_plan`, which says more.
 
@@ -97,6 +110,20 @@ class ConvTransposePlan:
             pack_weights(self._weights, packed, plan.geometry)
         else:
             pack_weights_parallel(self._weights, packed, plan.geometry, threads)
+
+    def for_njit(self, x_shape: tuple[int, ...]) -> ConvTransposeArrays:
+        """Give what `fastspectral.kernels.conv_transpose_planned` needs to convolve an x of float32 or float64 of this shape in @njit code.
+
+        Outputs are summed one by one there, never by pairs: nothing in compiled code looks at the magnitude of x.
+        """
+        if self._w.itemsize == 2:
+            raise TypeError(f"w must be float32 or float64 for @njit code, got {self._w.dtype}")
+        plan = ConvTransposePlan(self._w, self._b, self._attributes, pairs=False)
+        output_shape, blocks, weights = plan._prepare(tuple(x_shape), 1)
+        shape = np.array(output_shape, np.int64)
+        if weights is None:
+            return ConvTransposeArrays(shape, self._weights, self._bias, blocks.geometry, 0)
+        return ConvTransposeArrays(shape, weights, self._bias, blocks.geometry, blocks.scratch_words)
 
     def _prepare(self, x_shape: tuple[int, ...], workers: int | None) -> _Prepared:
         """Plan for a shape of x, and pack the weights if they are not yet packed in its way."""
