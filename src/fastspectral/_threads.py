@@ -147,16 +147,16 @@ def _cpus() -> int | None:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
-def shared(threads: int, work: Callable[[int], Result]) -> Result:
-    """Give ``work(threads)``, or ``work(1)`` where Numba's workqueue layer has work already: it would end the process that brings it more."""
+def shared(threads: int, work: Callable[..., Result], *arguments: Any) -> Result:
+    """Give ``work(threads, …)``, or ``work(1, …)`` where Numba's workqueue layer has work already: it would end the process that brings it more."""
     if threads == 1 or numba.threading_layer() != "workqueue":
-        return work(threads)
+        return work(threads, *arguments)
     # A thread that Python has not started is, most likely, one of the layer's, in the user's own prange.
     known = not isinstance(threading.current_thread(), threading._DummyThread)
     if not (known and _workqueue.acquire(blocking=False)):
-        return work(1)
+        return work(1, *arguments)
     try:
-        return work(threads)
+        return work(threads, *arguments)
     finally:
         _workqueue.release()
 

@@ -110,27 +110,30 @@ def run(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any],
     if not (type(workers) is int and (workers == 1 or (workers > 1 and plan.work < ALONE))):
         threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD, ALONE)
         if threads > 1:
-            return shared(threads, lambda threads: run_on(threads, plan, source, target.ravel()))
-    return run_on(1, plan, source, target.ravel())
+            return shared(threads, run_on, plan, source, target)
+    scratch = _kept.scratch
+    if scratch[0] < plan.scratch_words:
+        scratch = more_scratch(plan.scratch_words)
+    y = target.ravel()
+    transform = _entries.get(64 * source.itemsize + y.itemsize) or _entry(source, y)
+    done: bool = transform(source, y, plan.address, scratch[1])
+    return done
 
 
-_entries: dict[str, Callable[..., Any]] = {}  # of `transform_lines`, by the kinds of numbers in source and target
+_entries: dict[int, Callable[..., Any]] = {}  # of `transform_lines`, by the bytes of a number in source and target
 
 
 def _entry(source: npt.NDArray[Any], target: npt.NDArray[Any]) -> Callable[..., Any]:
-    key = source.dtype.char + target.dtype.char
-    return _entries.setdefault(key, entry_of(transform_lines, source, target, 1, 1))
+    # What the numbers are does not matter, and a source that is read-only would be another type.
+    x, y = (np.empty(1, "c16" if array.itemsize == 16 else f"u{array.itemsize}") for array in (source, target))
+    return _entries.setdefault(64 * source.itemsize + target.itemsize, entry_of(transform_lines, x, y, 1, 1))
 
 
 def run_on(threads: int, plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any]) -> bool:
     """`run` on so many threads."""
     if threads == 1:
-        scratch = _kept.scratch
-        if scratch[0] < plan.scratch_words:
-            scratch = more_scratch(plan.scratch_words)
-        transform = _entries.get(source.dtype.char + target.dtype.char) or _entry(source, target)
-        done: bool = transform(source, target, plan.address, scratch[1])
-        return done
+        return run(plan, source, target, 1)
+    target = target.ravel()
     # For complex numbers the loops would be compiled once more.
     source, target = (array.view(array.real.dtype) for array in (source, target))
     if plan.buffer_words:

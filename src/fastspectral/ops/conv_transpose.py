@@ -86,7 +86,7 @@ class ConvTransposePlan:
             target = wide(y)
             result = target.reshape(-1)
             threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD, ALONE)
-            shared(threads, lambda threads: self._sum(threads, source, result, plan, weights))
+            shared(threads, self._sum, source, result, plan, weights)
             narrow(target, y)
         return deliver(y, out)
 
@@ -140,7 +140,7 @@ class ConvTransposePlan:
         else:
             weights = packed = np.empty(plan.packed, self._weights.dtype)
             threads = resolve_workers(workers, weights.size, PARALLEL_THRESHOLD, ALONE)
-            shared(threads, lambda threads: self._pack(threads, packed, plan))
+            shared(threads, self._pack, packed, plan)
             self._packed = plan, weights
             self._prepared.clear()  # with the weights packed in another way
         if len(self._prepared) >= MOST_SHAPES:
