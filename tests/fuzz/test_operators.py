@@ -1,7 +1,7 @@
 """Random calls of every operator, right ones and wrong ones: the result is that of the definition, or a ValueError, TypeError or MemoryError is raised.
 
 Whatever happens, inputs stay as they are, nothing is written but the result, and nothing is read that was not written.  `HYPOTHESIS_PROFILE=thorough` makes
-25 times as many calls, others every time.
+12,000 calls, others every time.
 """
 
 import contextlib
@@ -35,16 +35,19 @@ def guarded(monkeypatch):
     numpy = GuardedNumPy()
     for module in (_arrays, _lines, conv_module, dft_module):
         monkeypatch.setattr(module, "np", numpy)
+    monkeypatch.setattr(_lines, "KEPT_WORDS", -1)  # no scratch outlives its call
     monkeypatch.setattr(_lines, "_kept", _lines._Kept())
     return numpy
 
 
-fuzzed = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+fuzzed = settings(
+    max_examples=3 * settings.default.max_examples, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def mostly(strategy, *others):
     """The strategy, and now and then a value that does not belong there."""
-    return st.integers(0, 19).flatmap(lambda k: st.sampled_from(others) if k == 0 else strategy)
+    return st.integers(0, 39).flatmap(lambda k: st.sampled_from(others) if k == 0 else strategy)
 
 
 def index(least, most):
@@ -82,7 +85,11 @@ def shapes(least, most, largest, last=None):
 
 def outputs(draw, array, shape, dtype):
     """None, or a place for the result: a right one, of another shape or kind, or one that overlaps the input."""
-    kind = draw(st.sampled_from(["none", "none", "dense", "strided", "shape", "dtype", "input", "overlap"]))
+    kind = draw(
+        st.sampled_from(
+            ["none"] * 9 + ["dense", "dense", "strided", "strided", "shape", "dtype", "input", "input", "overlap"]
+        )
+    )
     if kind == "dense":
         return np.full(shape, 7, dtype)
     if kind == "strided":
@@ -131,8 +138,10 @@ def call(numpy, operator, planned_shape, oracle, inputs, out_of, check):
 def test_dft(guarded, data):
     draw = data.draw
     x = draw(arrays(shapes(1, 3, 250, mostly(st.sampled_from([1, 2]), 0, 3))))
-    length, axis = draw(mostly(st.none(), 1, 2, 7, 30, 64, 251, *HUGE, *NONSENSE)), draw(index(-3, 2))
+    length, axis = draw(mostly(st.none(), 1, 2, 7, 30, 64, 251, *HUGE, *NONSENSE)), draw(index(0, x.ndim - 2))
     options = {"inverse": draw(flag()), "onesided": draw(flag())}
+    if options["inverse"] is False and draw(st.integers(0, 9)):
+        options["onesided"] = x.shape[-1] == 1
     workers = draw(mostly(st.sampled_from([None, 1, 2, -1]), 0, "1", 2.0))
 
     def operator(out):
@@ -162,10 +171,11 @@ def test_dft(guarded, data):
 @given(st.data())
 def test_stft(guarded, data):
     draw = data.draw
-    signal = draw(arrays(shapes(1, 2, 300, mostly(st.integers(1, 200), 0, 1, 2))))
-    window = draw(st.none() | arrays(st.lists(mostly(st.integers(1, 20), 0, 64, 100), min_size=1, max_size=1)))
+    samples = st.tuples(st.integers(1, 3), mostly(st.integers(60, 300), 0, 1))
+    signal = draw(arrays(st.tuples(samples, st.sampled_from([(), (), (1,), (2,), (3,)])).map(lambda s: s[0] + s[1])))
+    window = draw(st.none() | arrays(st.lists(mostly(st.integers(1, 60), 0, 64, 100), min_size=1, max_size=1)))
     step, length = draw(index(1, 40)), draw(st.none() | index(1, 60))
-    if window is not None and draw(st.booleans()):
+    if window is not None and draw(st.integers(0, 9)):
         length = draw(st.sampled_from([None, window.shape[0]]))
     onesided = draw(flag())
     workers = draw(st.sampled_from([None, 1, 2]))
@@ -197,8 +207,8 @@ def test_conv_transpose(guarded, data):
     axes = draw(st.integers(1, 3))
     group = draw(st.sampled_from([1, 1, 2, 3]))
     channels = group * draw(st.integers(1, 3)) + draw(mostly(st.just(0), 1))
-    sizes = st.lists(mostly(st.integers(1, 6), 0, 1, 20), min_size=axes, max_size=axes)
-    x = draw(arrays(st.tuples(st.integers(1, 3), sizes).map(lambda s: [s[0], channels, *s[1]])))
+    sizes = st.lists(mostly(st.integers(1, 6), 0, 20), min_size=axes, max_size=axes)
+    x = draw(arrays(st.tuples(mostly(st.integers(1, 3), 0), sizes).map(lambda s: [s[0], channels, *s[1]])))
     w = draw(arrays(st.tuples(st.integers(1, 4), sizes).map(lambda s: [channels, s[0], *[min(k, 4) for k in s[1]]])))
     if draw(st.integers(0, 9)):
         w = w.real.astype(x.dtype)
@@ -215,9 +225,9 @@ def test_conv_transpose(guarded, data):
         ),
         "dilations": per_axis(1, 3),
         "group": draw(mostly(st.just(group), *HUGE, *NONSENSE)),
-        "output_padding": per_axis(0, 1),
-        "output_shape": draw(st.sampled_from([None, None, None, [4] * axes, [1] * axes, [2**62] * axes])),
-        "pads": draw(st.none() | st.lists(index(0, 2), min_size=2 * axes, max_size=2 * axes)),
+        "output_padding": draw(st.sampled_from([None] * 4 + [[1] * axes, [0] * axes])),
+        "output_shape": draw(st.sampled_from([None] * 9 + [[4] * axes, [1] * axes, [2**62] * axes])),
+        "pads": draw(st.none() | st.lists(index(0, 1), min_size=2 * axes, max_size=2 * axes)),
         "strides": per_axis(1, 4),
     }
     workers = draw(st.sampled_from([None, 1, 2]))
