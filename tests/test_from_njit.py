@@ -1,12 +1,18 @@
 """The kernels on plans, called from a user's own compiled code."""
 
 import concurrent.futures
+import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from numba import njit, prange
+from numba.core.errors import TypingError
 
-from fastspectral import fft_plan, kernels
+import oracles
+from accuracy import assert_accurate
+from fastspectral import conv_transpose, conv_transpose_plan, fft, fft_plan, kernels, stft, stft_plan
 
 LENGTHS = [1, 2, 3, 8, 15, 64, 97, 100, 251, 400, 441, 1009, 4096]
 TYPES = [(np.float32, np.complex64, 2.0**-23), (np.float64, np.complex128, 2.0**-52)]
@@ -51,6 +57,19 @@ def test_serial(lines, real, complex_, eps, rng):
         close(bins, np.fft.rfft(x.astype(wide(0).real.dtype)), n, eps)
         close(back, z, n, 2 * eps)
         close(real_back, x, n, 2 * eps)
+
+
+@pytest.mark.parametrize("n", [2**18, 2**18 + 3])
+def test_long_lines_with_a_scale_of_their_own(n, rng):
+    """Nothing of a plan for @njit code is in sweeps, which have factors and tables of their own."""
+    z = rng.standard_normal((1, n)) + 1j * rng.standard_normal((1, n))
+    x = rng.standard_normal((1, n))
+    spectrum, back, real_back = np.empty_like(z), np.empty_like(z), np.empty_like(x)
+    bins = np.empty((1, n // 2 + 1), np.complex128)
+    all_four(z, spectrum, back, x, bins, real_back, fft_plan(n, np.float64))
+    close(spectrum, np.fft.fft(z.astype(np.clongdouble)), n, 2.0**-52)
+    close(back, z, n, 2.0**-51)
+    close(real_back, x, n, 2.0**-51)
 
 
 def test_rows_of_a_larger_array_and_in_place(rng):
@@ -100,3 +119,247 @@ def test_in_prange_and_from_threads(rng):
 def test_no_lines(rng):
     z = np.empty((0, 8), np.complex64)
     assert without_the_lock(z, fft_plan(8, np.float32)).shape == (0, 8)
+
+
+# ------------------------------------------------------------------------------------- numpy-shaped functions, by length
+
+
+@njit
+def of_length(z, x, n):
+    return fft.fft(z, n), fft.ifft(z, n), fft.rfft(x, n=n), fft.irfft(z, n=n), fft.fft(x, n)
+
+
+@njit
+def of_their_own_length(z, x):
+    return fft.fft(z), fft.ifft(z), fft.rfft(x), fft.irfft(z)
+
+
+def check(results, arrays, n, eps):
+    for name, x, y in zip(("fft", "ifft", "rfft", "irfft", "fft"), arrays, results, strict=False):
+        want = getattr(np.fft, name)(x.astype(np.clongdouble if x.dtype.kind == "c" else np.longdouble), n)
+        assert y.dtype == (x.real if name == "irfft" else x[:0] + 0j).dtype
+        assert y.shape == want.shape
+        assert np.linalg.norm(y - want) <= 2 * eps * np.log2(max(2, want.shape[-1])) * np.linalg.norm(want)
+
+
+@pytest.mark.parametrize(("real", "complex_", "eps"), TYPES)
+def test_functions_of_any_length(real, complex_, eps, rng):
+    for size in (6, 64, 1009):
+        z = (rng.standard_normal((3, size)) + 1j * rng.standard_normal((3, size))).astype(complex_)
+        x = rng.standard_normal((3, size)).astype(real)
+        for n in (1, 5, size, 2 * size + 1):
+            check(of_length(z, x, n), (z, z, x, z, x), n, eps)
+
+
+@pytest.mark.parametrize("axes", [1, 3])
+def test_functions_of_any_array(axes, rng):
+    z = (rng.standard_normal((2, 3, 20)) + 1j)[(0,) * (3 - axes)]
+    x = rng.standard_normal((2, 3, 20))[(0,) * (3 - axes)]
+    if axes == 3:
+        z, x = z[::-1, :, ::-2], x[::-1, :, ::-2]
+        z.flags.writeable = x.flags.writeable = False
+    check(of_their_own_length(z, x), (z, z, x, z), None, 2.0**-52)
+
+
+def test_integers_are_float64_and_types_are_refused(rng):
+    @njit
+    def spectrum(x):
+        return fft.rfft(x)
+
+    x = rng.integers(-9, 9, 20)
+    close(spectrum(x), np.fft.rfft(x), 20, 2.0**-52)
+    with pytest.raises(TypingError, match="rfft"):
+        spectrum(x + 0j)
+
+
+def test_bad_lengths_raise_as_plans_do():
+    @njit
+    def spectrum(x, n):
+        return fft.fft(x, n)
+
+    with pytest.raises(ValueError, match="n must be at least 1"):
+        spectrum(np.ones(4), 0)
+
+
+def test_more_lengths_than_slots(rng):
+    """Two lengths of one slot, by turns: each is found again."""
+
+    @njit
+    def spectra(x, lengths):
+        return [fft.rfft(x[:n]) for n in lengths]
+
+    x = rng.standard_normal(400)
+    lengths = np.array([5, 66, 127, 5, 66, 5, 127])
+    for n, y in zip(lengths, spectra(x, lengths), strict=True):
+        close(y, np.fft.rfft(x[:n]), n, 2.0**-52)
+
+
+@njit(parallel=True)
+def fft_in_prange(z):
+    spectra = np.empty_like(z)
+    for i in prange(z.shape[0]):
+        spectra[i] = fft.fft(z[i])
+    return spectra
+
+
+@njit(nogil=True)
+def fft_without_the_lock(z):
+    return fft.ifft(fft.fft(z))
+
+
+def test_functions_in_prange_and_from_threads(rng):
+    z = rng.standard_normal((64, 90)) + 1j * rng.standard_normal((64, 90))  # of a length whose plan is made in the loop
+    close(fft_in_prange(z), np.fft.fft(z), 90, 2.0**-52)
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        arrays = [z[:, : 50 + k % 8] for k in range(64)]
+        for array, back in zip(arrays, pool.map(fft_without_the_lock, arrays), strict=True):
+            close(back, array, 50, 2.0**-51)
+
+
+# ----------------------------------------------------------------------------------------- frames, transposed convolution
+
+
+@njit
+def stft_serial(signals, out, plan):
+    kernels.stft_frames(signals, out, plan)
+
+
+@njit(parallel=True)
+def stft_in_prange(signals, out, plan):
+    for i in prange(signals.shape[0]):
+        kernels.stft_frames(signals[i : i + 1], out[i : i + 1], plan)
+
+
+@njit(nogil=True)
+def stft_without_the_lock(signals, out, plan):
+    kernels.stft_frames(signals, out, plan)
+    return out
+
+
+@pytest.mark.parametrize(("real", "complex_", "eps"), TYPES)
+@pytest.mark.parametrize("onesided", [True, False])
+@pytest.mark.parametrize(("length", "n", "step"), [(60, 16, 4), (2000, 400, 160), (40, 40, 7), (600, 251, 99)])
+def test_frames(length, n, step, onesided, real, complex_, eps, rng):
+    signals = rng.standard_normal((5, length + 3)).astype(real)[:, :length]
+    window = rng.standard_normal(n).astype(real)
+    want = oracles.stft(signals, step, window, onesided=onesided)
+    plan = stft_plan(step, window, onesided=onesided, dtype=real)
+    assert (plan.frame_length, plan.frame_step, plan.bins) == (n, step, want.shape[2])
+    outs = [np.full(want.shape[:-1], np.nan, complex_) for _ in range(3)]
+    stft_serial(signals, outs[0], pickle.loads(pickle.dumps(plan)))
+    stft_in_prange(signals, outs[1], plan)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda i: stft_without_the_lock(signals[i:], outs[2][i:], plan), [0] * 8))
+    for out in outs:
+        assert_accurate(out.view(real).reshape(want.shape), want, n)
+    assert_accurate(stft(signals, step, window, onesided=onesided), want, n)
+
+
+def test_frames_without_window_and_bad_plans():
+    out = np.empty((1, 3, 3), np.complex64)
+    stft_serial(np.ones((1, 8), np.float32), out, stft_plan(2, frame_length=4))
+    np.testing.assert_array_equal(out[0, :, 0], 4)
+    with pytest.raises(ValueError, match="window or frame_length"):
+        stft_plan(2)
+    with pytest.raises(TypeError, match="float32 or float64"):
+        stft_plan(2, frame_length=4, dtype=np.float16)
+
+
+@njit
+def conv_serial(x, out, plan):
+    kernels.conv_transpose_planned(x, out, plan)
+
+
+@njit(parallel=True)
+def conv_in_prange(x, out, plan):
+    for i in prange(x.shape[0]):
+        kernels.conv_transpose_planned(x[i], out[i], plan)
+
+
+@njit(nogil=True)
+def conv_without_the_lock(x, out, plan):
+    kernels.conv_transpose_planned(x, out, plan)
+    return out
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("x_shape", "w_shape", "attributes"),
+    [
+        ((2, 4, 20), (4, 3, 8), {"strides": [4], "pads": [2, 2]}),
+        ((1, 6, 5, 7), (6, 2, 3, 3), {"group": 3, "strides": [2, 1]}),
+        ((1, 32, 9, 9), (32, 16, 2, 2), {"strides": [2, 2]}),
+    ],
+)
+@pytest.mark.parametrize("finite", [True, False])
+def test_transposed_convolution(finite, x_shape, w_shape, attributes, dtype, rng):
+    w, x = rng.standard_normal(w_shape).astype(dtype), rng.standard_normal((4, *x_shape)).astype(dtype)
+    b = rng.standard_normal(w_shape[1] * attributes.get("group", 1)).astype(dtype)
+    if not finite:
+        w[0, 0] = np.inf
+    plan = conv_transpose_plan(w, b, **attributes).for_njit(x_shape)
+    want = np.stack([oracles.conv_transpose(x[i], w, b, **attributes) for i in range(4)]) if finite else None
+    outs = [np.full((4, *plan.output_shape), np.nan, dtype) for _ in range(3)]
+    for i in range(4):
+        conv_serial(x[i], outs[0][i], plan)
+    conv_in_prange(x, outs[1], plan)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda i: conv_without_the_lock(x[i], outs[2][i], plan), range(4)))
+    if finite:
+        assert_accurate(outs[0], want, x_shape[1] * w[0, 0].size)
+    else:
+        assert np.isinf(outs[0]).any()
+        np.testing.assert_array_equal(outs[0], np.stack([conv_transpose(x[i], w, b, **attributes) for i in range(4)]))
+    for out in outs[1:]:
+        np.testing.assert_array_equal(out, outs[0])
+
+
+def test_halves_have_no_arrays_in_compiled_code():
+    with pytest.raises(TypeError, match="float32 or float64"):
+        conv_transpose_plan(np.ones((1, 1, 2), np.float16)).for_njit((1, 1, 4))
+
+
+# -------------------------------------------------------------------------------------------------------- cached functions
+
+MODULE = """
+import numpy as np
+from numba import njit, prange
+from fastspectral import conv_transpose_plan, fft, fft_plan, kernels, stft_plan
+
+@njit(cache=True)
+def serial(z, spectrum, signals, frames, x, y, plan, frame_plan, conv_plan):
+    kernels.fft_lines(z, spectrum, 1.0, plan)
+    kernels.stft_frames(signals, frames, frame_plan)
+    kernels.conv_transpose_planned(x, y, conv_plan)
+    return fft.fft(z), fft.ifft(z), fft.rfft(signals), fft.irfft(z)
+
+@njit(cache=True, parallel=True)
+def parallel(z):
+    spectrum = np.empty_like(z)
+    for i in prange(z.shape[0]):
+        spectrum[i] = fft.fft(z[i])
+    return spectrum
+
+rng = np.random.default_rng(0)
+z = rng.standard_normal((8, 30)) + 1j * rng.standard_normal((8, 30))
+signals, x, w = rng.standard_normal((2, 64)), rng.standard_normal((1, 4, 9)), rng.standard_normal((4, 3, 5))
+spectrum, frames, y = np.empty_like(z), np.empty((2, 13, 9), complex), np.empty((1, 3, 13))
+conv_plan = conv_transpose_plan(w).for_njit(x.shape)
+given = z, spectrum, signals, frames, x, y, fft_plan(30, float), stft_plan(4, np.hanning(16), dtype=float), conv_plan
+results = serial(*given)
+total = sum(abs(a).sum() for a in (spectrum, frames, y, *results, parallel(z)))
+assert abs(results[0] - np.fft.fft(z)).max() < 1e-13 and abs(parallel(z) - np.fft.fft(z)).max() < 1e-13
+print(total.hex(), sum(serial.stats.cache_hits.values()), sum(parallel.stats.cache_hits.values()))
+"""
+
+
+def test_cached_functions_run_in_another_process(tmp_path):
+    path = tmp_path / "cached.py"
+    path.write_text(MODULE, encoding="utf-8")
+    # The package's own cache stays where it is: NUMBA_CACHE_DIR, or beside the sources.
+    runs = [
+        subprocess.run([sys.executable, path], capture_output=True, text=True, check=True).stdout.split()
+        for _ in range(2)
+    ]
+    assert [run[1:] for run in runs] == [["0", "0"], ["1", "1"]]
+    assert runs[0][0] == runs[1][0]

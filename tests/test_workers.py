@@ -32,6 +32,13 @@ def test_work_decides_where_nobody_chose():
     assert resolve_workers(None, LARGE, THRESHOLD) == ALL
 
 
+def test_little_work_is_done_alone():
+    assert resolve_workers(ALL, SMALL, THRESHOLD, LARGE) == 1
+    assert resolve_workers(ALL, LARGE, THRESHOLD, LARGE) == ALL
+    with pytest.raises(ValueError, match="workers must be"):
+        resolve_workers(0, SMALL, THRESHOLD, LARGE)
+
+
 def test_argument_comes_first(monkeypatch):
     monkeypatch.setenv("FASTSPECTRAL_WORKERS", "-1")
     with set_workers(-1):

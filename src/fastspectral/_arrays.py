@@ -114,17 +114,18 @@ def as_indices(values: Any, name: str) -> tuple[int, ...]:
     ValueError
         If `values` has more than one dimension, or an element does not fit in int64.
     """
-    if isinstance(values, np.ndarray):
+    if type(values) is list or type(values) is tuple:
+        pass
+    elif isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise ValueError(f"{name} must be a sequence of integers, got an array of shape {values.shape}")
     elif isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise TypeError(f"{name} must be a sequence of integers, got {values!r}")
-    return tuple(
-        [
-            value if type(value) is int and INT64_MIN <= value <= INT64_MAX else as_index(value, f"{name}[{i}]")
-            for i, value in enumerate(values)
-        ]
-    )
+    indices = tuple(values)
+    for value in indices:
+        if type(value) is not int or not INT64_MIN <= value <= INT64_MAX:
+            return tuple([as_index(value, f"{name}[{i}]") for i, value in enumerate(indices)])
+    return indices
 
 
 def as_real(value: Any, name: str) -> float:

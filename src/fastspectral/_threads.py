@@ -79,20 +79,22 @@ def get_workers() -> int:
     return resolve_workers(None, 1, 0)
 
 
-def resolve_workers(workers: Any, work: int, threshold: int) -> int:
+def resolve_workers(workers: Any, work: int, threshold: int, alone: int = 0) -> int:
     """Give the number of threads for a call: where nobody chose, more than one only if `work` reaches `threshold`.
+
+    Less work than `alone` is done by one, whoever chose.
 
     Raises as `set_workers` and `get_workers`.
     """
     if workers is not None:
-        wanted = _checked(workers, "workers")
+        wanted = workers if type(workers) is int and workers == 1 else _checked(workers, "workers")
     elif _chosen.workers is not None:
         wanted = _chosen.workers
     elif (environment := workers_of_environment()) is not None:
         wanted = environment
     else:
         wanted = -1 if work >= threshold else 1
-    if wanted == 1:
+    if wanted == 1 or work < alone:
         return 1
     available = _available()
     return available if wanted == -1 else min(wanted, available)
@@ -145,16 +147,16 @@ def _cpus() -> int | None:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
-def shared(threads: int, work: Callable[[int], Result]) -> Result:
-    """Give ``work(threads)``, or ``work(1)`` where Numba's workqueue layer has work already: it would end the process that brings it more."""
+def shared(threads: int, work: Callable[..., Result], *arguments: Any) -> Result:
+    """Give ``work(threads, …)``, or ``work(1, …)`` where Numba's workqueue layer has work already: it would end the process that brings it more."""
     if threads == 1 or numba.threading_layer() != "workqueue":
-        return work(threads)
+        return work(threads, *arguments)
     # A thread that Python has not started is, most likely, one of the layer's, in the user's own prange.
     known = not isinstance(threading.current_thread(), threading._DummyThread)
     if not (known and _workqueue.acquire(blocking=False)):
-        return work(1)
+        return work(1, *arguments)
     try:
-        return work(threads)
+        return work(threads, *arguments)
     finally:
         _workqueue.release()
 

@@ -111,12 +111,16 @@ FILTERS: dict[int, tuple[tuple[Read, Read, Read], ...]] = {
 
 
 class Choice(NamedTuple):
-    """How to sum: shifts of the axes and inputs from position to position, rows and vectors of the tile."""
+    """How to sum: shifts of the axes and inputs from position to position, rows and vectors of the tile.
+
+    shared: whether a channel is one row of the panel, which is read at all offsets, and not one for each of them.
+    """
 
     shifts: tuple[int, ...]
     steps: tuple[int, ...]
     rows: int
     vectors: int
+    shared: bool = False
 
 
 class RowTile(NamedTuple):
@@ -213,6 +217,13 @@ def offsets_of(reads: tuple[Read, ...]) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=1024)
+def offset_range(axis: Axis, shift: int) -> tuple[int, int]:
+    """Give the first and the last offset that any phase of an axis reads, 0 and 0 if none does."""
+    offsets = {offset for group in phase_groups(axis, shift) for offset in group.offsets}
+    return min(offsets, default=0), max(offsets, default=0)
+
+
+@lru_cache(maxsize=1024)
 def row_tiles(
     stride: int, groups: tuple[tuple[int, ...], ...], units: int, height: int
 ) -> tuple[int, tuple[RowTile, ...]]:
@@ -253,6 +264,9 @@ def cost(images: int, channels: int, out_channels: int, axes: tuple[Axis, ...], 
     """Estimate the cycles that one group of channels takes."""
     rows, vectors, steps = choice.rows, choice.vectors, choice.steps
     counts = [count_of(*axis) for axis in zip(axes, choice.shifts, steps, strict=True)]
+    if choice.shared:
+        ranges = [offset_range(*axis) for axis in zip(axes, choice.shifts, strict=True)]
+        counts = [count + last - first for count, (first, last) in zip(counts, ranges, strict=True)]
     positions = images * prod(counts)
     tiles = -(-positions // (vectors * lanes))
     registers_filled = tiles * vectors
@@ -262,8 +276,9 @@ def cost(images: int, channels: int, out_channels: int, axes: tuple[Axis, ...], 
     stride, outputs = axes[-1].stride, prod(steps)
     paired = outputs > 1
     # Two products a cycle, which take four cycles, and hardly two loads: 12 x 1 takes 13 % longer than its products.
-    term = max(rows * vectors / 2, (rows + vectors) / 1.8, 4.0)
-    total = 0.0
+    # Of registers that are read at any offset every other one is in two cache lines.
+    term = max(rows * vectors / 2, (rows + (1.5 if choice.shared else 1.0) * vectors) / 1.8, 4.0)
+    total = channels * (1.5 * registers_filled + 6 * lines) if choice.shared else 0.0
     for outer in product(*[phase_groups(axis, shift) for axis, shift in zip(axes[:-1], choice.shifts, strict=False)]):
         units = out_channels * prod(len(group.phases) for group in outer)
         cut = row_tiles(stride, tuple([group.phases for group in inner]), units, rows)[1]
@@ -282,7 +297,8 @@ def cost(images: int, channels: int, out_channels: int, axes: tuple[Axis, ...], 
         staged = len(offsets_of(inner_reads)) * prod(
             len(offsets_of(reads_of((group,), step))) for group, step in zip(outer, steps, strict=False)
         )
-        total += channels * staged * ((2.5 if paired else 1.5) * registers_filled + 6 * lines)
+        if not choice.shared:
+            total += channels * staged * ((2.5 if paired else 1.5) * registers_filled + 6 * lines)
         total += channels * (reads * (1 + sum(step - 1 for step in steps[:-1])) if paired else 0) * 2 * registers_filled
         total += units * outputs * (stride * registers_filled * 2 + 20 * lines)
     return total
@@ -309,6 +325,7 @@ def choose(
         paired = tuple([1 + any(len(group.offsets) > 1 for group in phase_groups(axis, 0)) for axis in axes])
         steps |= {paired, (1, *paired[1:]), (*paired[:-1], 1)}
     choices = [Choice(*ways, *tile) for ways in product(shifts, sorted(steps)) for tile in TILES[register_count]]
+    choices += [choice._replace(shared=True) for choice in choices if prod(choice.steps) == 1]
     costs = {choice: cost(images, channels, out_channels, axes, lanes, choice) for choice in choices}
     size = (register_bytes() or 8) // lanes
     wide = {
@@ -320,7 +337,9 @@ def choose(
 
 
 def most_reads(axes: tuple[Axis, ...], choice: Choice) -> int:
-    """Count the reads of the class that has most."""
+    """Count the rows of the panel that a channel has, in the class that has most."""
+    if choice.shared:
+        return 1
     ways = list(zip(axes, choice.shifts, choice.steps, strict=True))
     most = [
         max(len(reads_of((group,), step)) for group in phase_groups(axis, shift)) for axis, shift, step in ways[:-1]
@@ -345,8 +364,9 @@ class _Table:
         self.first_class, self.first_tile = start, start + classes * layout.CLASS_COLUMNS
         self.classes: list[tuple[int, ...]] = []
         self.tiles: list[tuple[int, ...]] = []
+        self.packs: list[tuple[int, ...]] = []
         self.lists: list[npt.NDArray[np.int64]] = []
-        self.length, self.packed, self.staged, self.rows = 0, 0, 0, ""
+        self.length, self.packed, self.staged, self.most_slots, self.rows = 0, 0, 0, 0, ""
         self.packing = hashlib.sha256()
 
     def add_list(self, values: npt.NDArray[np.int64] | list[Any]) -> int:
@@ -365,10 +385,15 @@ class _Table:
         out_channels: int,
         choice: Choice,
         most_rows: int,
-        sums_pitch: int,
+        pitch: int,
         size: int,
+        shares: tuple[tuple[int, int], ...],
     ) -> int:
-        """Append a class, in batches of at most `most_rows` rows if that fills tiles; return the rows of a batch."""
+        """Append a class, in batches of at most `most_rows` rows if that fills tiles; return the rows of a batch.
+
+        pitch: bytes from row to row; shares: where rows are shared, the first offset and the distance of neighbours in
+        numbered positions, of each axis.
+        """
         stride, height, steps = axes[-1].stride, choice.rows, choice.steps
         inner_phases, outputs = tuple([group.phases for group in inner]), prod(steps)
         reads = [
@@ -385,33 +410,55 @@ class _Table:
             for number, group in enumerate(inner)
             for members in product(*[products_of(*part) for part in zip((*outer, group), steps, strict=True)])
         ]
-        tables = [
-            self._add_product(members, (*outer, inner[number]), axes, reads, channels) for number, members in products
+        taps = [_taps(members, (*outer, inner[number]), axes) for number, members in products]
+        of_group = [[place for place, (of, _) in enumerate(products) if of == number] for number in range(len(inner))]
+        slots = [np.unique(np.concatenate([taps[place][0].ravel() for place in places])) for places in of_group]
+        slot_lists = [self.add_list(known) for known in slots]
+        columns = [
+            self._add_product(*taps[place], slots[number], _runs(members, reads, channels, pitch, size, shares))
+            for place, (number, members) in enumerate(products)
         ]
         tile_list, full, count = self.first_tile + len(self.tiles) * layout.TILE_COLUMNS, 0, 0
         results: dict[tuple[RowTile, int], tuple[int, int]] = {}
         for start in range(0, units, batch):
             cut = row_tiles(stride, inner_phases, min(batch, units - start), height)[1]
             written: set[int] = set()
+            firsts = []
             for place, (number, members) in enumerate(products):
+                firsts.append(self.first_tile + len(self.tiles) * layout.TILE_COLUMNS)
                 for tile in cut:
                     if tile.group == number:
                         if (tile, place) not in results:
                             rows = _results(tile, members, stride, steps, height, most, written)
-                            rows[:, 1:] *= sums_pitch
+                            rows[:, 1:] *= pitch
                             results[tile, place] = len(rows), self.add_list(rows)
-                        weights = _row_places(tile, start, outer, inner[number], axes, height)
-                        terms, displaced, columns = tables[place]
-                        row_list = self.add_list(weights * size)
-                        self.tiles.append((self.packed, row_list, *columns, *results[tile, place]))
-                        self.packed += channels * terms.size * height
-                        for part in (weights, terms, displaced):
-                            self.packing.update(part.tobytes())
+                        self.tiles.append((self.packed, *columns[place], *results[tile, place]))
+                        self.packed += channels * len(taps[place][0]) * height
+            for number, places in enumerate(of_group):
+                mine = [tile for tile in cut if tile.group == number]
+                for k, tile in enumerate(mine):
+                    rows = _row_places(tile, start, outer, inner[number], axes, height)
+                    self.packs.append(
+                        (
+                            firsts[places[0]] + k * layout.TILE_COLUMNS,
+                            len(mine) * layout.TILE_COLUMNS,
+                            len(places),
+                            self.add_list(rows * size),
+                            bool((np.diff(rows) == 1).all()),
+                            slots[number].size,
+                            slot_lists[number],
+                        )
+                    )
+                    self.packing.update(rows.tobytes())
+                for part in (part for place in places for part in taps[place]):
+                    self.packing.update(part.tobytes())
             full, count = full or len(self.tiles), len(self.tiles)
             if start == 0:
                 self.rows = _rows_text(stride, len(inner), cut[0])
         begin = (tile_list - self.first_tile) // layout.TILE_COLUMNS
         offsets, mixes, staged = _mixes(reads)
+        if shares:
+            offsets = np.array([[first for first, _ in shares]], np.int64)
         self.classes.append(
             (
                 len(offsets),
@@ -429,55 +476,43 @@ class _Table:
             )
         )
         self.staged = max(self.staged, staged)
+        self.most_slots = max(self.most_slots, *[known.size for known in slots])
         return most
 
     def _add_product(
         self,
-        members: tuple[Product, ...],
-        groups: tuple[PhaseGroup, ...],
-        axes: tuple[Axis, ...],
-        reads: list[tuple[Read, ...]],
-        channels: int,
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], tuple[int, ...]]:
-        """Append what the tiles of a product share: where its terms and taps are, and what it reads of the panel."""
-        numbers, places, taps = np.zeros(1, np.int64), np.zeros(1, np.int64), np.array([[0, 1]], np.int64)
-        for member, group, axis, known in zip(members, groups, axes, reads, strict=True):
-            here = np.array([known.index(read) for read in member.reads], np.int64)
-            numbers = (numbers[:, None] * len(known) + here).ravel()
-            of_first = np.array(group.taps[0], np.int64)
-            places = (places[:, None] * axis.kernel + of_first[list(member.anchors)]).ravel()
-            # from offset to offset taps are equally far apart
-            several = any(k for k, _ in member.taps)
-            apart = of_first[member.anchors[0] + 1] - of_first[member.anchors[0]] if several else 0
-            displaced = np.array([(k * apart, halves) for k, halves in member.taps], np.int64)
-            taps = np.stack(
-                [
-                    (taps[:, None, 0] * axis.kernel + displaced[:, 0]).ravel(),
-                    (taps[:, None, 1] * displaced[:, 1]).ravel(),
-                ],
-                axis=-1,
-            )
-        runs = _runs(numbers, channels)
-        columns = places.size, self.add_list(places), len(taps), self.add_list(taps), len(runs), self.add_list(runs)
-        return places, taps, columns
+        places: npt.NDArray[np.int64],
+        factors: npt.NDArray[np.int64],
+        slots: npt.NDArray[np.int64],
+        runs: npt.NDArray[np.int64],
+    ) -> tuple[int, ...]:
+        """Append what the tiles of a product share: the slots and factors of its taps, and what it reads of the panel."""
+        slot_list, factor_list = self.add_list(np.searchsorted(slots, places)), self.add_list(factors)
+        return len(places), factors.size, slot_list, factor_list, len(runs), self.add_list(runs)
 
     def geometry(self, header: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Join all, behind the header and the axes."""
         classes = np.array(self.classes, np.int64).reshape(-1, layout.CLASS_COLUMNS)
         tiles = np.array(self.tiles, np.int64).reshape(-1, layout.TILE_COLUMNS)
-        start = self.first_tile + tiles.size
+        packs = np.array(self.packs, np.int64).reshape(-1, layout.PACK_COLUMNS)
+        start = self.first_pack + packs.size
         classes[:, [layout.OFFSET_LIST, layout.PHASE_LIST, layout.MIX_LIST]] += start
         tiles[
             :,
             [
-                layout.TILE_ROW_LIST,
-                layout.TILE_PLACES,
-                layout.TILE_TAP_LIST,
+                layout.TILE_SLOT_LIST,
+                layout.TILE_FACTOR_LIST,
                 layout.TILE_RUN_LIST,
                 layout.TILE_RESULT_LIST,
             ],
         ] += start
-        return np.concatenate([header, classes.ravel(), tiles.ravel(), *self.lists])
+        packs[:, [layout.PACK_ROW_LIST, layout.PACK_SLOT_LIST]] += start
+        return np.concatenate([header, classes.ravel(), tiles.ravel(), packs.ravel(), *self.lists])
+
+    @property
+    def first_pack(self) -> int:
+        """Where the packings are."""
+        return self.first_tile + len(self.tiles) * layout.TILE_COLUMNS
 
 
 @lru_cache(maxsize=256)
@@ -514,6 +549,7 @@ def block_plan(
             axis.dilation,
             axis.begin,
             1,
+            0,
         )
     work = images * groups * channels * out_channels * taps * plane
     if not images * out_channels or prod(axis.stride for axis in axes) > MOST_PHASES:
@@ -522,10 +558,16 @@ def block_plan(
     lanes, size = lanes_of(bits), bits // 8
     choice = choose(images, channels, out_channels, axes, lanes, registers(), pairs, held)
     steps = choice.steps
+    ranges = [offset_range(*axis) if choice.shared else (0, 0) for axis in zip(axes, choice.shifts, strict=True)]
     for i, (axis, shift, step) in enumerate(zip(axes, choice.shifts, steps, strict=True)):
-        columns = [layout.SHIFT, layout.COUNT, layout.STRIDE, layout.STEP]
-        rows[i, columns] = shift, count_of(axis, shift, step), axis.stride * step, step
-    positions, width = images * int(rows[:, layout.COUNT].prod()), choice.vectors * lanes
+        columns = [layout.SHIFT, layout.COUNT, layout.NUMBERED, layout.STRIDE, layout.STEP]
+        count = count_of(axis, shift, step)
+        rows[i, columns] = shift, count, count + ranges[i][1] - ranges[i][0], axis.stride * step, step
+    numbered = rows[:, layout.NUMBERED].tolist()
+    distances = [prod(numbered[i + 1 :]) for i in range(len(axes))]
+    reach = sum((last - first) * distance for (first, last), distance in zip(ranges, distances, strict=True))
+    shares = tuple([(first, distance) for (first, _), distance in zip(ranges, distances, strict=True)])
+    positions, width = images * prod(numbered), choice.vectors * lanes
     outer = list(product(*[phase_groups(axis, shift) for axis, shift in zip(axes[:-1], choice.shifts, strict=False)]))
     inner = phase_groups(axes[-1], choice.shifts[-1])
 
@@ -536,30 +578,45 @@ def block_plan(
     fitting = min(PANEL_BYTES // (size * max(1, at_once)), MOST_PANEL_BYTES // (size * max(1, terms)), BLOCK_POSITIONS)
     blocks = -(-positions // max(width, fitting))
     block = -(-positions // (blocks * width)) * width
-    pitch = row_pitch(block, lanes, size)
+    pitch = row_pitch(block + reach, lanes, size)
 
     table = _Table(header.size, len(outer))
     batch_rows = max(
-        table.add_class(member, inner, axes, channels, out_channels, choice, SUMS_BYTES // pitch, pitch, size)
+        table.add_class(
+            member,
+            inner,
+            axes,
+            channels,
+            out_channels,
+            choice,
+            SUMS_BYTES // pitch,
+            pitch,
+            size,
+            shares if choice.shared else (),
+        )
         for member in outer
     )
-    geometry, stride, inner_count = table.geometry(header), int(rows[-1, layout.STRIDE]), int(rows[-1, layout.COUNT])
-    most_lines = min(block, (block + inner_count - 2) // inner_count + 1)
+    geometry, stride, inner_count = table.geometry(header), int(rows[-1, layout.STRIDE]), numbered[-1]
+    most_lines = min(block + reach, (block + reach + inner_count - 2) // inner_count + 1)
     base, tile = Variant(bits, lanes), Tile(bits, lanes, choice.rows, choice.vectors)
     for column, value in (
         (layout.EXECUTOR, compiled_address(layout.transpose_blocks, base, *[INTEGER] * 9)),
-        (layout.PACKER, compiled_address(layout.pack_tiles, tile, *[INTEGER] * 5)),
-        (layout.SUMMER, compiled_address(layout.sum_tiles, tile, *[INTEGER] * 7)),
+        (layout.PACKER, compiled_address(layout.pack_tiles, tile, *[INTEGER] * 6)),
+        (layout.SUMMER, compiled_address(layout.sum_tiles, tile, *[INTEGER] * 8)),
         (layout.STORER, compiled_address(layout.store_batch, Phases(bits, lanes, min(stride, lanes)), *[INTEGER] * 10)),
         (layout.POSITIONS, positions),
         (layout.BLOCK, block),
         (layout.BLOCKS, -(-positions // block)),
         (layout.GROUPS_TOGETHER, groups_together),
+        (layout.SHARED, choice.shared),
+        (layout.REACH, reach),
+        (layout.DIRECT, images == 1 and len(table.tiles) == 1 and _covers_x(axes, choice)),
         (layout.PACKED, table.packed),
         (layout.CLASSES, len(outer)),
         (layout.FIRST_CLASS, table.first_class),
-        (layout.TILES, len(table.tiles)),
-        (layout.FIRST_TILE, table.first_tile),
+        (layout.PACKS, len(table.packs)),
+        (layout.FIRST_PACK, table.first_pack),
+        (layout.MOST_SLOTS, table.most_slots),
         (layout.LINES_AHEAD, 2 if images * groups * out_channels * out_plane * size > HELD_OUTPUT else 0),
         (layout.TILE_WIDTH, width),
         (layout.PANEL_PITCH, pitch),
@@ -571,7 +628,7 @@ def block_plan(
         (
             layout.MOST_COPIES,
             max(columns[layout.OFFSETS] for columns in table.classes)
-            * (min(block, block // lanes + 3 * most_lines) + width // lanes + 1)
+            * (min(block + reach, (block + reach) // lanes + 3 * most_lines) + width // lanes + 1)
             + 1,
         ),
         (layout.MOST_OUTER, max(columns[layout.PHASES] for columns in table.classes)),
@@ -594,11 +651,58 @@ def _grid(values: list[tuple[int, ...]]) -> npt.NDArray[np.int64]:
     return np.array(combinations, np.int64).reshape(len(combinations), len(values))
 
 
-def _runs(offsets: npt.NDArray[np.int64], channels: int) -> npt.NDArray[np.int64]:
-    """Join the terms of neighbouring offsets.  Returns (runs, 2): first term and count."""
-    starts = np.flatnonzero(np.diff(offsets, prepend=-2) != 1)
-    lengths = np.diff(starts, append=offsets.size)
-    return np.stack([offsets[starts], lengths], axis=-1) * channels
+def _taps(
+    members: tuple[Product, ...], groups: tuple[PhaseGroup, ...], axes: tuple[Axis, ...]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Find the taps of a product, and what they count, in halves along every axis.  Returns (terms, taps) and (taps,)."""
+    places, taps = np.zeros(1, np.int64), np.array([[0, 1]], np.int64)
+    for member, group, axis in zip(members, groups, axes, strict=True):
+        of_first = np.array(group.taps[0], np.int64)
+        places = (places[:, None] * axis.kernel + of_first[list(member.anchors)]).ravel()
+        # from offset to offset taps are equally far apart
+        several = any(k for k, _ in member.taps)
+        apart = of_first[member.anchors[0] + 1] - of_first[member.anchors[0]] if several else 0
+        displaced = np.array([(k * apart, halves) for k, halves in member.taps], np.int64)
+        taps = np.stack(
+            [
+                (taps[:, None, 0] * axis.kernel + displaced[:, 0]).ravel(),
+                (taps[:, None, 1] * displaced[:, 1]).ravel(),
+            ],
+            axis=-1,
+        )
+    return places[:, None] + taps[:, 0], taps[:, 1]
+
+
+def _runs(
+    members: tuple[Product, ...],
+    reads: list[tuple[Read, ...]],
+    channels: int,
+    pitch: int,
+    size: int,
+    shares: tuple[tuple[int, int], ...],
+) -> npt.NDArray[np.int64]:
+    """Find where the terms of a product are in the panel.  Returns (runs, 2): bytes to the first of rows, and their count."""
+    rows = np.zeros(1, np.int64)
+    if shares:
+        for member, (first, distance) in zip(members, shares, strict=True):
+            here = np.array([read[0][0] - first for read in member.reads], np.int64)
+            rows = (rows[:, None] + here * distance).ravel()
+        return np.stack([rows * size, np.full_like(rows, channels)], axis=-1)
+    for member, known in zip(members, reads, strict=True):
+        here = np.array([known.index(read) for read in member.reads], np.int64)
+        rows = (rows[:, None] * len(known) + here).ravel()
+    # neighbours are joined
+    starts = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
+    lengths = np.diff(starts, append=rows.size)
+    return np.stack([rows[starts] * pitch, lengths], axis=-1) * channels
+
+
+def _covers_x(axes: tuple[Axis, ...], choice: Choice) -> bool:
+    """Tell whether the positions are the numbers of a plane of x, each read at one offset."""
+    return prod(choice.steps) == 1 and all(
+        count_of(axis, shift) == axis.size and [group.offsets for group in phase_groups(axis, shift)] == [(0,)]
+        for axis, shift in zip(axes, choice.shifts, strict=True)
+    )
 
 
 def _outputs(outer: tuple[PhaseGroup, ...], axes: tuple[Axis, ...], steps: tuple[int, ...]) -> npt.NDArray[np.int64]:
@@ -712,4 +816,6 @@ def describe(plan: BlockPlan) -> str:
         f"tiles of {plan.choice.rows} rows x {g[layout.TILE_WIDTH]} positions, {plan.rows}{pairs}; "
         f"{g[layout.POSITIONS]} positions in {g[layout.BLOCKS]} blocks, {len(classes)} classes of at most "
         f"{classes[:, layout.OFFSETS].max()} offsets x {g[layout.CHANNELS]} channels"
+        + ", whose rows serve all offsets"
+        * plan.choice.shared
     )

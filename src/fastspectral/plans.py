@@ -23,9 +23,11 @@ from fastspectral.kernels.roots import roots_of_one
 from fastspectral.recipes import (
     FREE,
     LONGEST,
+    NEAR,
     RADICES,
     Group,
     Recipe,
+    Way,
     choose_group,
     convolves,
     odd_factors,
@@ -44,6 +46,10 @@ FAR, BEYOND = 256 << 10, 16 << 20  # bytes of all lines that do not stay in the 
 LONGEST_AHEAD, FROM_AHEAD = 16 << 10, 1 << 20
 CRITICAL = 2048  # bytes between points whose multiples fall on few sets of a cache
 BLOCK_BYTES = 512 << 10
+# Bytes of lines side by side from which on several registers of them are worked on together wherever they lie, and the next points are asked for:
+# 100 x 400 x 20 points take 0.57 of the time (float64); 256 x 1000, less than that, 1.1.
+FROM_ABREAST = 6 << 20
+MOST_ABREAST = 8
 ROOTS_AT_A_TIME = 1 << 14  # a multiple of the lanes: temporaries of a long table would pass the table by far
 INTEGER, ROW = types.intp, types.CPointer(types.int64)
 
@@ -103,8 +109,17 @@ class Ends(NamedTuple):
 class ProgramBuilder:
     """Collects steps; the data move from one buffer to the other and back."""
 
-    def __init__(self, bits: int, group: Group, ends: Ends, scaled: bool, halves: tuple[Half, Half] = ("", "")) -> None:
-        self.bits, self.group, self.ends, self.halves = bits, group, ends, halves
+    def __init__(
+        self,
+        bits: int,
+        group: Group,
+        ends: Ends,
+        scale: Fraction | None,
+        whole: bool = False,
+        halves: tuple[Half, Half] = ("", ""),
+    ) -> None:
+        self.bits, self.group, self.ends = bits, group, ends
+        self.scale, self.whole, self.halves = scale, whole, halves
         self.rows: list[list[int]] = []
         self.sweeps: list[LineTransform] = []
         self.known: dict[tuple[Any, ...], int] = {}
@@ -115,7 +130,7 @@ class ProgramBuilder:
         self.point_bytes = 2 * bits // 8 * (1 if group.line else group.lanes)
         # What a line is in outside the passes, and how the results leave: in the caller's lines, or where a rim kernel takes them.
         self.rim = "pairs" if group.line else "planes"
-        form = "pairs scaled results" if scaled else "pairs results"
+        form = "pairs results" if scale is None else "pairs scaled results"
         self.results = form if group.line or ends.writes else "planes"
 
     def table(self, *parts: npt.NDArray[np.float64]) -> int:
@@ -177,12 +192,13 @@ class ProgramBuilder:
             self.convolution(n, how.padded, source, target)
         elif how.split:
             swapped = ("swapped" in source, "swapped" in target)
+            scale = self.scale if "scaled" in target else None
             halves = [
                 half if place == layout.LINES else ""
                 for half, place in zip(self.halves, self.places(target), strict=True)
             ]
             for sweep, end in zip(
-                sweeps(n, how.split, self.bits, self.group.lanes, swapped, "scaled" in target, halves),
+                sweeps(n, how.split, self.bits, self.group.lanes, swapped, scale, halves),
                 ("planes", target),
                 strict=True,
             ):
@@ -213,11 +229,13 @@ class ProgramBuilder:
                 self.step(mixed_radix.first_pass, table, groups, codelet=radix, source=begin, target=end)
             elif radix in RADICES:
                 table = self.once((radix, left, *part), lambda: [in_pairs(twiddles())]) if groups > 1 else 0
+                at_lines = layout.LINES in self.places(end)
                 self.step(
-                    mixed_radix.later_pass,
+                    mixed_radix.row_pass if at_lines and width > 1 else mixed_radix.later_pass,
                     table,
                     groups,
                     span,
+                    width,
                     codelet=radix,
                     source=begin,
                     target=end,
@@ -280,7 +298,7 @@ class ProgramBuilder:
     def rader(self, radix: int, groups: int, done: int, w: npt.NDArray[np.complex128]) -> None:
         """Append a pass of a prime radix as a cyclic convolution (Rader); w: the twiddles of all bins but 0."""
         length, row_bytes, root = radix - 1, groups * done * self.point_bytes, primitive_root(radix)
-        powers = np.array([pow(root, q, radix) for q in range(length)])
+        powers = np.array([*itertools.accumulate(range(length - 1), lambda power, _: power * root % radix, initial=1)])
         inverses = np.roll(powers[::-1], 1)
         spectrum = np.fft.fft(self.roots(inverses, radix).astype(np.clongdouble)) / length
         spectrum[0] = -1 / np.longdouble(length)  # exact, as it meets the mean of the data
@@ -299,14 +317,17 @@ class ProgramBuilder:
 
     def convolution(self, n: int, padded: int, source: str, target: str) -> None:
         """Append Bluestein's convolution."""
-        squares = np.arange(n, dtype=np.int64)
-        chirp = self.roots(squares * squares % (2 * n), 2 * n)
+        squares = np.arange(n // 2 + 1, dtype=np.int64) ** 2
+        half = self.roots(squares % (2 * n), 2 * n)
+        chirp = np.append(
+            half, half[(n - 1) // 2 : 0 : -1] * (-1) ** n
+        )  # exp(−πi k² / n), as (n − k)² = k² + n² mod 2n
         # In float64 the transform of the kernel would add a third to the error of a float64 result; a long one has the larger bound and needs the memory.
         kernel = np.zeros(padded, np.clongdouble if self.bits == 64 and padded <= 1 << 20 else np.complex128)
         kernel[:n] = chirp.conj()
         kernel[padded - n + 1 :] = chirp[:0:-1].conj()
         spectrum = (np.fft.fft(kernel) / padded).astype(np.complex128)
-        inner = recipe_of(padded, self.group, self.bits)
+        inner = recipe_of(padded, self.group, self.bits, self.whole)
         between = self.rim if inner.split else "planes"
         self.product(chirp, padded, source, self.rim)
         self.transform(inner, padded, self.rim, between)
@@ -401,16 +422,16 @@ def program(
     group: Group,
     ends: Ends,
     inverse: bool,
-    scaled: bool,
+    scale: Fraction | None,
     windowed: bool,
     whole: bool,
     halves: tuple[Half, Half] = ("", ""),
 ) -> Program:
-    """Program of an algorithm; whole: without sweeps; halves: of the lines that the program reads and writes.
+    """Program of an algorithm; scale: the factor of its results, if any; whole: without sweeps; halves: of the lines that the program reads and writes.
 
     If `windowed`, the window's address is to be put into its first step: WINDOW for one line, TABLE for several.
     """
-    shape, build = shape_of(name, n), ProgramBuilder(bits, group, ends, scaled, halves)
+    shape, build = shape_of(name, n), ProgramBuilder(bits, group, ends, scale, whole, halves)
     how = recipe_of(shape.length, group, bits, whole)
     half_roots = build.half_roots(n) if "zip" in name else 0
     swapped = " swapped" if inverse and name in ("complex", "rezip") else ""
@@ -519,16 +540,16 @@ def rim(form: str, lines: Lines, bits: int, group: Group, blocks: bool = False) 
     return anywhere, anywhere, step, part
 
 
-def reciprocal(n: int, bits: int) -> npt.NDArray[Any]:
-    """1/n as the sum of two numbers: one alone would be off by up to half an eps, and every result of an inverse with it.
+def two_numbers(factor: Fraction, bits: int) -> npt.NDArray[Any]:
+    """A positive factor as the sum of two numbers: one alone would be off by up to half an eps, and every result with it.
 
     Both have one sign, and the second one is not 0: inf − inf and 0 × inf are NaN.  At 2^-17 eps of the first it is lost in rounding.
     """
     real = np.dtype(f"f{bits // 8}").type
-    first = real(1.0 / n)
-    if Fraction(float(first)) > Fraction(1, n):
+    first = real(float(factor))
+    if Fraction(float(first)) > factor:
         first = np.nextafter(first, real(0))
-    second = float(Fraction(1, n) - Fraction(float(first)))
+    second = float(factor - Fraction(float(first)))
     return np.array([first, second or first * np.finfo(real).eps * 2.0**-17], real)
 
 
@@ -543,16 +564,20 @@ def line_transform(
     target: Lines,
     windowed: bool = False,
     stored: int = 0,
-    scaled: bool = False,
+    scale: Fraction | None = None,
+    rescaled: bool = False,
 ) -> LineTransform:
     """Plan a transform of all lines of `source` into those of `target`.
 
-    keep: points of each line that are read; bits: 32 or 64; stored: points of each line that are written where not all are wanted; scaled: the results are
-    multiplied by the factor in the geometry, as those of every inverse are.
+    keep: points of each line that are read; bits: 32 or 64; stored: points of each line that are written where not all are wanted; scale: the factor of the
+    results, by default 1/n of an inverse; rescaled: the geometry will be given other ones.
     """
     name = algorithm(kind, n, inverse)
-    if name == "complex" and not (windowed or stored or scaled):
-        bundle = bundled(n, keep, inverse, bits, source, target)
+    if scale is None and inverse:
+        scale = Fraction(1, n)
+    if name == "complex" and not (windowed or stored or rescaled):
+        sides = (n, keep, inverse, bits, source, target, scale)
+        bundle = abreast(*sides) or bundled(*sides)
         if bundle is not None:
             return bundle
     shape = shape_of(name, n)
@@ -562,7 +587,7 @@ def line_transform(
     )
     lines = source.outer * source.inner
     # A window is put into the first step; the factor of a plan for the user's own code into the last one.
-    whole = windowed or scaled
+    whole = windowed or rescaled
     dense = dense and "fold" not in name  # whose lines stand side by side
     group = choose_group(shape.length, lines, lanes_of(bits), registers(), bits // 8, dense, whole, "zip" in name)
     blocks = not dense and far_apart(shape, (source, target), bits, group)
@@ -578,9 +603,10 @@ def line_transform(
         possible.writes and not stored and store in ("line", "natural"),
     )
     ragged_ends = Ends(ends.reads and load_ragged == load, ends.writes and store_ragged == store)
-    scaled = scaled or inverse
+    if scale is not None and name == "rezip":
+        scale *= 2  # of n real points as n / 2 complex ones
     programs = [
-        program(name, n, bits, group, which, inverse, scaled, windowed, whole, halves) for which in (ends, ragged_ends)
+        program(name, n, bits, group, which, inverse, scale, windowed, whole, halves) for which in (ends, ragged_ends)
     ]
     exchanged = not group.line and inverse  # the steps of one line exchange by themselves
     return assembled(
@@ -599,13 +625,54 @@ def line_transform(
         group=group,
         run=run,
         counts=(2 * keep if shape.source == "pairs" else keep, shape.fill, stored or shape.stored),
-        scale=reciprocal(1 if not inverse else shape.length if name == "rezip" else n, bits),
-        scaled=scaled,
+        scale=two_numbers(scale or Fraction(1), bits),
+        scaled=scale is not None,
         overlap=layout.BOTH_SIDES if load != load_ragged and store != store_ragged else 0,
     )
 
 
-def bundled(n: int, keep: int, inverse: bool, bits: int, source: Lines, target: Lines) -> LineTransform | None:
+def abreast(
+    n: int, keep: int, inverse: bool, bits: int, source: Lines, target: Lines, scale: Fraction | None
+) -> LineTransform | None:
+    """Plan of complex lines side by side, several registers of which are worked on together; None where that is not possible or does not pay.
+
+    The first pass reads and the last one writes whole runs of neighbours, so that nothing is copied: 512 x 512 take 0.75 of the time of blocks.
+    """
+    group, point = Group(False, lanes_of(bits)), source.dense_bytes("pairs", bits)
+    size = source.outer * source.inner * n * point
+    critical = any(lines.step_bytes % CRITICAL == 0 for lines in (source, target))
+    if keep < n or source.half or target.half or size <= (FAR if critical else FROM_ABREAST):
+        return None
+    if any(lines.inner_bytes != point or lines.step_bytes < source.inner * point for lines in (source, target)):
+        return None
+    most = min(MOST_ABREAST, BLOCK_BYTES // (2 * n * group.lanes * point))
+    widths = [width for width in range(2, most + 1) if source.inner % (width * group.lanes) == 0]
+    factors = passes(n, registers(), Way(NEAR, n * source.step_bytes))[1]
+    if not widths or group.lanes == 1 or not all(end in RADICES for end in factors[:1] + factors[-1:]):
+        return None
+    ends, width, swapped = Ends(True, True), widths[-1], " swapped" if inverse else ""
+    build = ProgramBuilder(bits, group, ends, scale)
+    build.passes(n, factors, build.rim + swapped, build.results + swapped, width)
+    sides = (Side(lines, ("natural",) * 2, lines.step_bytes, point // 2, False) for lines in (source, target))
+    return assembled(
+        (build.program(n * width + group.lanes),) * 2,
+        (ends,) * 2,
+        *sides,
+        bits=bits,
+        group=group,
+        run=source.inner,
+        counts=(2 * n, n, n),
+        scale=two_numbers(scale or Fraction(1), bits),
+        scaled=scale is not None,
+        overlap=0,
+        abreast=width,
+        points_ahead=size > FROM_ABREAST,
+    )
+
+
+def bundled(
+    n: int, keep: int, inverse: bool, bits: int, source: Lines, target: Lines, scale: Fraction | None
+) -> LineTransform | None:
     """Plan of complex lines that lie interleaved, fewer of them than lanes; None where lines lie otherwise.
 
     All lines of a bundle are taken as one line of so many times as many points, of which each pass takes that many neighbours at a time; in the lanes are
@@ -621,7 +688,7 @@ def bundled(n: int, keep: int, inverse: bool, bits: int, source: Lines, target: 
     if not how.factors:
         return None
     ends = Ends(False, False)
-    build = ProgramBuilder(bits, group, ends, inverse)
+    build = ProgramBuilder(bits, group, ends, scale)
     build.passes(n, how.factors, "planes", "planes", width)
     program = build.program(n * width + lanes)
     sides = (
@@ -636,8 +703,8 @@ def bundled(n: int, keep: int, inverse: bool, bits: int, source: Lines, target: 
         group=group,
         run=source.outer,
         counts=(2 * keep * width, n * width, n * width),
-        scale=reciprocal(n if inverse else 1, bits),
-        scaled=inverse,
+        scale=two_numbers(scale or Fraction(1), bits),
+        scaled=scale is not None,
         overlap=0,
     )
 
@@ -670,15 +737,17 @@ def assembled(
     scaled: bool,
     overlap: int,
     numbered: bool = False,
+    abreast: int = 1,
+    points_ahead: bool = False,
 ) -> LineTransform:
     """Programs, for full and for ragged groups, and sides put together; counts: numbers that are read, points that are loaded and stored.
 
-    overlap, numbered: as in the geometry.
+    overlap, numbered, points_ahead: as in the geometry; abreast: registers of lines that are worked on together.
     """
-    width = 1 if group.line else group.lanes
+    width = (1 if group.line else group.lanes) * abreast
     blocks = block_of((source, target), run, group)
     # an odd number of cache lines, so that the same point of both buffers does not fall on the same cache set
-    buffer_bytes = (programs[0].points * width * 2 * bits // 8 // CACHE_LINE | 1) * CACHE_LINE + 128
+    buffer_bytes = (programs[0].points * (width // abreast) * 2 * bits // 8 // CACHE_LINE | 1) * CACHE_LINE + 128
     geometry = np.zeros(layout.GEOMETRY_SIZE, np.int64)
     for number, way in enumerate((0, layout.RAGGED)):
         if not ends[number].reads:
@@ -710,6 +779,7 @@ def assembled(
     geometry[layout.POINT_LANES] = group.lanes if group.line else 1
     geometry[layout.OVERLAP] = overlap
     line_bytes = counts[1] * 2 * bits // 8
+    geometry[layout.POINTS_AHEAD] = points_ahead
     if (
         group.line
         and line_bytes <= LONGEST_AHEAD
@@ -756,7 +826,7 @@ def sweeps(
     bits: int,
     lanes: int,
     swapped: tuple[bool, bool],
-    scaled: bool,
+    scale: Fraction | None,
     halves: Sequence[Half],
 ) -> tuple[LineTransform, LineTransform]:
     """The two sweeps of one line of n = first · second points (Gentleman & Sande 1966; Bailey, "FFTs in external or hierarchical memory", 1990).
@@ -782,10 +852,9 @@ def sweeps(
     writes = possible_ends("complex", recipe_of(second, group, bits), False, group).writes and not halves[1]
     down, up = Ends(reads, False), Ends(False, writes)
     in_blocks = n * point > FAR
-    unit = reciprocal(n if scaled else 1, bits)
     return (
         assembled(
-            (program("complex", first, bits, group, down, swapped[0], False, False, True),) * 2,
+            (program("complex", first, bits, group, down, swapped[0], None, False, True),) * 2,
             (down, down),
             Side(columns, ("natural",) * 2, columns.step_bytes, x // 2, swapped[0], in_blocks * first),
             Side(middle, ("turned",) * 2, near.size * bits // 8, 0, False),
@@ -799,7 +868,7 @@ def sweeps(
             numbered=True,
         ),
         assembled(
-            (program("complex", second, bits, group, up, swapped[1], scaled, False, True),) * 2,
+            (program("complex", second, bits, group, up, swapped[1], scale, False, True),) * 2,
             (up, up),
             Side(middle_rows, ("turned",) * 2, first * block, 0, False),
             Side(rows, ("natural",) * 2, rows.step_bytes, y // 2, swapped[1], in_blocks * second),
@@ -807,39 +876,63 @@ def sweeps(
             group=group,
             run=first,
             counts=(2 * second, second, second),
-            scale=unit,
-            scaled=scaled,
+            scale=two_numbers(scale or Fraction(1), bits),
+            scaled=scale is not None,
             overlap=layout.BOTH_SIDES,
             numbered=True,
         ),
     )
 
 
-def with_window(plan: LineTransform, w: npt.NDArray[Any], dtype: np.dtype[Any], size: int) -> LineTransform:
-    """The plan of frames, which are all alike, with the window put into its first step; for use while `plan`, which holds the other tables, exists.
+def window_table(plan: LineTransform, w: npt.NDArray[Any], dtype: np.dtype[Any], size: int) -> npt.NDArray[Any]:
+    """The window for the first step of a plan of frames, which are all alike, in numbers of `size` bytes.
 
-    The window's factors stand as the numbers of a frame do (two real samples are a point, if so planned; else each counts twice), or, where several
-    frames are side by side, those of the real parts of all points in front of those of the imaginary parts.
+    The factors stand as the numbers of a frame do (two real samples are a point, if so planned; else each counts twice), or, where several frames are side
+    by side, those of the real parts of all points in front of those of the imaginary parts.
     """
     points = int(plan.geometry[layout.FILL])
     factors = np.zeros(2 * points, dtype)
     with np.errstate(over="ignore"):
         numbers = np.repeat(w.astype(dtype, copy=False), 1 if points < w.size else 2)
     factors[: numbers.size] = numbers
-    steps, geometry = plan.programs[0].steps.copy(), plan.geometry.copy()
     table = aligned(factors.size, f"f{size}")
-    if geometry[layout.POINT_LANES] > 1:
+    if window_column(plan) == layout.WINDOW:
         table[...] = factors
-        steps[0, layout.WINDOW] = table.ctypes.data
     else:
         table.reshape(2, -1)[...] = factors.reshape(-1, 2).T
-        steps[0, layout.TABLE] = table.ctypes.data
+    return table
+
+
+def window_column(plan: LineTransform) -> int:
+    """Where the first step has the address of the window."""
+    return layout.WINDOW if plan.geometry[layout.POINT_LANES] > 1 else layout.TABLE
+
+
+def with_steps(plan: LineTransform, steps: npt.NDArray[np.int64], tables: npt.NDArray[Any]) -> LineTransform:
+    """The plan with other steps, for full and for ragged groups."""
+    geometry = plan.geometry.copy()
     geometry[[layout.PROGRAM, layout.RAGGED + layout.PROGRAM]] = steps.ctypes.data
-    return plan._replace(
-        geometry=geometry,
-        address=geometry.ctypes.data,
-        programs=(plan.programs[0]._replace(steps=steps, tables=table),) * 2,
-    )
+    programs = (plan.programs[0]._replace(steps=steps, tables=tables),) * 2
+    return plan._replace(geometry=geometry, address=geometry.ctypes.data, programs=programs)
+
+
+def with_window(plan: LineTransform, w: npt.NDArray[Any], dtype: np.dtype[Any], size: int) -> LineTransform:
+    """The plan of frames with the window put into its first step; for use while `plan`, which holds the other tables, exists."""
+    table, steps = window_table(plan, w, dtype, size), plan.programs[0].steps.copy()
+    steps[0, window_column(plan)] = table.ctypes.data
+    return with_steps(plan, steps, table)
+
+
+def with_window_inside(plan: LineTransform, w: npt.NDArray[Any]) -> LineTransform:
+    """The same, with the window behind the other tables: a plan that needs no other one."""
+    old = plan.programs[0]
+    table = window_table(plan, w, w.dtype, w.itemsize)
+    tables = aligned(old.tables.size + table.size, w.dtype)
+    tables[: old.tables.size], tables[old.tables.size :] = old.tables, table
+    steps = old.steps.copy()
+    steps[:, [layout.TABLE, layout.ROOTS]] += tables.ctypes.data - old.tables.ctypes.data
+    steps[0, window_column(plan)] = tables.ctypes.data + old.tables.nbytes
+    return with_steps(plan, steps, tables)
 
 
 class FFTPlan(NamedTuple):
@@ -889,12 +982,44 @@ def _fft_plan(n: int, bits: int) -> FFTPlan:
         points, real = Lines(1, count, 0, n * 2 * size, 2 * size), Lines(1, count, 0, n * size, size)
         spectrum = Lines(1, count, 0, (n // 2 + 1) * 2 * size, 2 * size)
         transforms += [
-            line_transform("complex", n, n, False, bits, points, points, scaled=True),
-            line_transform("complex", n, n, True, bits, points, points),
-            line_transform("onesided", n, n, False, bits, real, spectrum, scaled=True),
-            line_transform("inverse_onesided", n, n // 2 + 1, True, bits, spectrum, real),
+            line_transform("complex", n, n, False, bits, points, points, scale=Fraction(1), rescaled=True),
+            line_transform("complex", n, n, True, bits, points, points, rescaled=True),
+            line_transform("onesided", n, n, False, bits, real, spectrum, scale=Fraction(1), rescaled=True),
+            line_transform("inverse_onesided", n, n // 2 + 1, True, bits, spectrum, real, rescaled=True),
         ]
     return FFTPlan(n, in_one_piece(transforms), max(t.scratch_words for t in transforms), np.ones(1, f"f{size}"))
+
+
+class STFTPlan(NamedTuple):
+    """Short-time Fourier transforms of real signals, for calls from the user's own @njit code; its Numba type depends on the precision only.
+
+    Made by `stft_plan`.  Holds addresses, which are of no use to another process: a pickled plan is made anew where it is unpickled.
+    """
+
+    frame_length: int
+    frame_step: int
+    bins: int
+    window: npt.NDArray[Any]
+    geometries: npt.NDArray[np.int64]  # for one frame, then for many: (2, GEOMETRY_SIZE)
+    scratch_words: int
+    scale: npt.NDArray[Any]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return windowed_plan, (self.frame_step, self.window, self.bins < self.frame_length)
+
+
+def windowed_plan(frame_step: int, window: npt.NDArray[Any], onesided: bool) -> STFTPlan:
+    """Plan of the frames under a window of float32 or float64."""
+    n, size = window.size, window.itemsize
+    bins, transforms = n // 2 + 1 if onesided else n, []
+    for count in (1, 64):
+        frames = Lines(1, count, 0, frame_step * size if count > 1 else 0, size)
+        spectra = Lines(1, count, 0, bins * 2 * size, 2 * size)
+        kind: Kind = "onesided" if onesided else "real"
+        plan = line_transform(kind, n, n, False, 8 * size, frames, spectra, windowed=True)
+        transforms.append(with_window_inside(plan, window))
+    words = max(t.scratch_words for t in transforms)
+    return STFTPlan(n, frame_step, bins, window, in_one_piece(transforms), words, transforms[0].scale)
 
 
 def in_one_piece(transforms: list[LineTransform]) -> npt.NDArray[np.int64]:

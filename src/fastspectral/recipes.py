@@ -65,8 +65,9 @@ PERMUTATIONS = 5.0  # of the two sweeps that move rows
 SUM, SUMS = 0.13, 6.0  # of one operation a point in the sums of a prime, and of the rest of that pass
 # Of every stream that a pass reads beyond so many, if they are all from the same sets of the cache.
 CONFLICT, WAYS, SETS_BYTES = 0.15, 6, 4096
-# Of every pass whose two buffers, in bytes, are larger.
-AWAY = ((24 << 10, 0.4), (384 << 10, 0.6), (4 << 20, 1.8), (16 << 20, 5.0))
+# Of every pass whose two buffers, in bytes, are larger; NEAR where they are in the second-level cache.
+NEAR = 0.4
+AWAY = ((24 << 10, NEAR), (384 << 10, 0.6), (4 << 20, 1.8), (16 << 20, 5.0))
 LARGEST_WHOLE = (
     2 << 20
 )  # bytes of a line for whose passes there is room: two more buffers, and twiddles as many as points

@@ -58,17 +58,18 @@ def test_phases_meet_the_taps_of_the_definition(axis):
         }
 
 
-def test_choice_shares_offsets_where_channels_are_few():
+def test_choice_shares_rows_where_output_channels_are_few():
     axis = Axis(size=33, kernel=4, stride=2, dilation=1, begin=1, output=66)
-    assert choose(1, 64, 3, (axis, axis), 8, 16).shifts == (1, 1)  # one class of 12 rows
+    assert choose(1, 64, 3, (axis, axis), 8, 16).shared
     small = Axis(size=2, kernel=4, stride=2, dilation=1, begin=1, output=4)
     assert choose(4, 512, 256, (small, small), 8, 16).shifts == (0, 0)  # 2 x 2 positions instead of 3 x 3
+    assert not choose(4, 512, 256, (small, small), 8, 16).shared  # or of 4 x 4
 
 
 def test_choice_takes_the_tile_that_runs_fastest():
     wide, line = Axis(64, 3, 1, 1, 1, 64), Axis(800, 16, 8, 1, 4, 6400)
-    assert choose(1, 64, 64, (wide, wide), 8, 16)[2:] == (6, 2)
-    assert choose(1, 256, 128, (line,), 8, 16)[2:] == (6, 2)
+    assert choose(1, 64, 64, (wide, wide), 8, 16)[2:4] == (6, 2)
+    assert choose(1, 256, 128, (line,), 8, 16)[2:4] == (6, 2)
     assert choose(1, 24, 1, (wide,), 8, 16).rows == 1
 
 
@@ -76,9 +77,10 @@ def test_choice_is_the_cheapest():
     axes = (Axis(size=20, kernel=4, stride=2, dilation=1, begin=1, output=40),)
     best = choose(2, 30, 50, axes, 8, 16)
     costs = {
-        Choice((shift,), (1,), *tile): cost(2, 30, 50, axes, 8, Choice((shift,), (1,), *tile))
+        choice: cost(2, 30, 50, axes, 8, choice)
         for shift in (0, 1)
         for tile in TILES[16]
+        for choice in (Choice((shift,), (1,), *tile), Choice((shift,), (1,), *tile, shared=True))
     }
     assert costs[best] == min(costs.values()) < max(costs.values())
 
@@ -162,6 +164,8 @@ PROBLEMS = {
         for s in (1, 2, 3, 4, 5, 7, 9, 20)
         for k in (s, 2 * s + 1)
     },
+    "x is the panel": (1, 1, 5, 1, (Axis(33, 2, 2, 1, 0, 66), Axis(31, 2, 2, 1, 0, 62))),
+    "planes of groups are the panels": (1, 3, 2, 1, (Axis(9, 1, 1, 1, 0, 9), Axis(5, 4, 4, 1, 0, 20))),
     "phases of one channel": (1, 1, 5, 1, (Axis(30, 50, 24, 1, 3, 700),)),
     "lines shorter than a register": (5, 1, 4, 6, (AXES[0], Axis(4, 4, 2, 1, 1, 8))),
     "many channels, several blocks": (1, 1, 300, 5, (AXES[0], Axis(40, 5, 3, 2, 4, 122))),
@@ -192,6 +196,13 @@ def test_blocks_and_direct_loop_match_the_definition(name, dtype, rng):
         assert_accurate(direct, exact, terms)
 
 
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_x_is_the_panel_where_every_number_is_read_once(name):
+    images, groups, channels, out_channels, axes = PROBLEMS[name]
+    plan = block_plan(images, groups, channels, out_channels, axes, 32)
+    assert bool(plan.geometry[kernels.DIRECT]) == ("panel" in name)
+
+
 @pytest.fixture
 def chosen(monkeypatch):
     """Give a function that makes all plans choose what it is given."""
@@ -214,8 +225,26 @@ def test_any_tile_and_shift_gives_the_result(name, tile, rng, chosen):
     exact = definition(x, w, b, groups, axes)
     for shifted in (0, 1):
         shifts = tuple(shifted * (axis.begin % axis.stride) for axis in axes)
-        chosen(Choice(shifts, (1,) * len(axes), *tile))
-        assert_accurate(by_blocks(x, w, b, groups, axes), exact, channels * prod(axis.kernel for axis in axes) + 1)
+        results = []
+        for shared in (False, True):
+            chosen(Choice(shifts, (1,) * len(axes), *tile, shared))
+            results.append(by_blocks(x, w, b, groups, axes))
+        assert_accurate(results[0], exact, channels * prod(axis.kernel for axis in axes) + 1)
+        assert np.array_equal(*results)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_shared_rows_give_the_result_of_rows_for_every_offset(name, dtype, rng, chosen):
+    images, groups, channels, out_channels, axes = PROBLEMS[name]
+    x, w, b = problem(rng, images, groups, channels, out_channels, axes, dtype)
+    shifts = tuple(axis.begin % axis.stride for axis in axes)
+    results = []
+    for shared, workers in ((False, 1), (True, 1), (True, 2)):
+        chosen(Choice(shifts, (1,) * len(axes), 4, 3, shared))
+        results.append(by_blocks(x, w, b, groups, axes, workers))
+    assert np.array_equal(results[0], results[1])
+    assert np.array_equal(results[1], results[2])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])

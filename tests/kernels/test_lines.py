@@ -1,6 +1,7 @@
 """The executor, its programs and rims: they write their lines and nothing else, and read no scratch that they have not written."""
 
 import math
+from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 
 import oracles
 from accuracy import EPS, assert_accurate
-from fastspectral import dft, stft
+from fastspectral import dft, plans, stft
+from fastspectral.kernels import program as layout
+from fastspectral.kernels.lanes import lanes_of
 from fastspectral.ops import _lines
 
 GUARD = 64  # numbers on either side
@@ -224,3 +227,27 @@ def test_wrong_values_and_stray_writes_would_show(rng):
     for function in (wrong, stray):
         with pytest.raises(AssertionError):
             check(Call(function, x), exact, 8)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("inverse", [False, True])
+@pytest.mark.parametrize(
+    "shape",
+    [(1, 512, 256), (3, 30, 512), (2, 16, 2048), (1, 1000, 256), (1, 400, 1024)],
+    ids=["critical", "few points", "one pass", "few at a time", "far"],
+)
+def test_registers_of_lines_abreast(shape, inverse, dtype, rng):
+    n = shape[1]
+    bits, point = 8 * np.dtype(dtype).itemsize, 2 * np.dtype(dtype).itemsize
+    lines = plans.Lines(shape[0], shape[2], n * shape[2] * point, point, shape[2] * point)
+    plan = plans.abreast(n, n, inverse, bits, lines, lines, Fraction(1, n) if inverse else None)
+    if lanes_of(bits) == 1:
+        assert plan is None
+        return
+    assert plan.geometry[layout.LANES] > lanes_of(bits)
+    x = rng.standard_normal((*shape, 2)).astype(dtype)
+    exact = oracles.dft(x, n, 1, inverse=inverse)
+    check(Call(dft, x, n, 1, inverse=inverse), exact, n)
+    apart = dft(x, n, 1, inverse=inverse)
+    assert np.array_equal(apart, dft(x, n, 1, inverse=inverse, workers=2))
+    assert np.array_equal(apart, dft(x, n, 1, inverse=inverse, out=x))

@@ -116,9 +116,12 @@ def test_print_names_the_formulation(arrays):
     plan(x)
     shape, how = str(plan).splitlines()[1].split(": ", 1)
     assert shape.strip() == "x (2, 4, 9, 11) -> (2, 6, 18, 21)"
-    assert "rows are channels of one of 2 phases, which read different inputs" in how
-    vocoder = conv_transpose_plan(np.ones((3, 2, 16), np.float32), strides=[8], pads=[4, 4])
-    vocoder(np.ones((1, 3, 800), np.float32))
+    assert "whose rows serve all offsets" in how
+    upsampling = conv_transpose_plan(np.ones((64, 64, 3, 3), np.float32), strides=[2, 2], pads=[1, 1, 1, 1])
+    upsampling(np.ones((1, 64, 56, 56), np.float32))
+    assert "rows are channels of one of 2 phases, which read different inputs, outputs by pairs" in str(upsampling)
+    vocoder = conv_transpose_plan(np.ones((64, 32, 16), np.float32), strides=[8], pads=[4, 4])
+    vocoder(np.ones((1, 64, 800), np.float32))
     assert "rows are channels and all 8 phases, which read the same inputs" in str(vocoder)
     phases = conv_transpose_plan(np.ones((3, 1, 50), np.float32), strides=[24])
     phases(np.ones((1, 3, 80), np.float32))

@@ -56,14 +56,22 @@ AXES, IMAGES, GROUPS, CHANNELS, OUT_CHANNELS, PLANE, OUT_PLANE, TAPS = 4, 5, 6, 
 # How it is cut: BLOCK positions of GROUPS_TOGETHER groups at a time.  PACKED: numbers in a group's packed weights.
 # LINES_AHEAD: how many lines of y are filled while one comes to the caches, 0 to let them come when they are filled.
 POSITIONS, BLOCK, BLOCKS, GROUPS_TOGETHER, PACKED = 12, 13, 14, 15, 16
-CLASSES, FIRST_CLASS, TILES, FIRST_TILE, LINES_AHEAD, TILE_WIDTH = 17, 18, 19, 20, 21, 22
+CLASSES, FIRST_CLASS, LINES_AHEAD, TILE_WIDTH = 17, 18, 21, 22
 # Bytes from row to row of the panel and of the sums, and what a worker's scratch consists of.
 PANEL_PITCH, STAGED_BYTES, PANEL_BYTES, SUMS_BYTES, MOST_LINES, MOST_OUTER, MOST_COPIES = 23, 24, 25, 26, 27, 28, 29
-HEADER = 30
+# Whether the panel has one row for a channel, read at all offsets, and how many positions such a row reaches over the block's.
+SHARED, REACH = 30, 31
+# The packings, and the most slots that one has.
+PACKS, FIRST_PACK, MOST_SLOTS = 32, 33, 34
+# Whether x itself is the panel: positions are the numbers of a plane, at one offset, and every number is read once.
+DIRECT = 35
+HEADER = 36
 # An axis: sizes, and the distance of its neighbours in a plane of x and of y.  COUNT: how many positions there are, STEP: how
-# many inputs from one to the next, STRIDE: how many outputs.
+# many inputs from one to the next, STRIDE: how many outputs.  NUMBERED: how many positions are numbered: behind those there
+# are, where rows are shared, as many more as the offsets differ by, which have no outputs.
 SIZE, STRIDE, SHIFT, OUT_SIZE, COUNT, PITCH, OUT_PITCH, KERNEL, DILATION, BEGIN, STEP = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
-AXIS_COLUMNS = 11
+NUMBERED = 11
+AXIS_COLUMNS = 12
 # A class: its offsets, one number for each axis; its outer phases, one number for each outer axis; its batches of
 # BATCH_UNITS units and BATCH_TILES tiles, and where its tiles are.
 OFFSETS, OFFSET_LIST, PHASES, PHASE_LIST, BATCHES, BATCH_UNITS, BATCH_TILES, TILE_COUNT, TILE_LIST = (
@@ -80,12 +88,16 @@ OFFSETS, OFFSET_LIST, PHASES, PHASE_LIST, BATCHES, BATCH_UNITS, BATCH_TILES, TIL
 # How its panel is made of pairs: so many staged rows, then mixes of a target, two sources and the sign of the second one.
 STAGED, MIXES, MIX_LIST = 9, 10, 11
 CLASS_COLUMNS = 12
-# A tile: where its packed weights begin, and the places, in bytes, of its rows in a channel of w; what the tiles of a product share:
-# the places of its terms, the taps that are combined, each a place and a factor, and its runs of terms of the panel, each a
-# first term and a count; the results, each a sign and the rows of sums, in bytes.
-TILE_WEIGHTS, TILE_ROW_LIST, TILE_TERMS, TILE_PLACES, TILE_TAPS, TILE_TAP_LIST = 0, 1, 2, 3, 4, 5
-TILE_RUNS, TILE_RUN_LIST, TILE_RESULTS, TILE_RESULT_LIST = 6, 7, 8, 9
-TILE_COLUMNS = 10
+# A tile: where its packed weights begin; what the tiles of a product share: its terms, the taps that are combined, each at a slot
+# for every term and with a factor, and its runs of terms of the panel, each where the first one is, in bytes, and a count; the
+# results, each a sign and the rows of sums, in bytes.
+TILE_WEIGHTS, TILE_TERMS, TILE_TAPS, TILE_SLOT_LIST, TILE_FACTOR_LIST = 0, 1, 2, 3, 4
+TILE_RUNS, TILE_RUN_LIST, TILE_RESULTS, TILE_RESULT_LIST = 5, 6, 7, 8
+TILE_COLUMNS = 9
+# A packing: the tiles of all products that have the same rows, one every PACK_STEP columns; the places, in bytes, of the rows
+# in a channel of w, and whether these are neighbours; the slots: the taps that any of the tiles needs.
+PACK_TILE, PACK_STEP, PACK_TILES, PACK_ROW_LIST, PACK_DENSE, PACK_SLOTS, PACK_SLOT_LIST = 0, 1, 2, 3, 4, 5, 6
+PACK_COLUMNS = 7
 # A line of positions, neighbours along the innermost axis: its first position in the block, its length, its image, where
 # phase 0 of its first position is in the output, the positions low … high − 1 whose phases all are, then j along every
 # axis.
@@ -96,6 +108,8 @@ COPY_COLUMNS = 2
 ZEROS = -1  # in place of where in x, for zeros
 OUTSIDE = -1  # in place of the output line of a line, where there is none
 ALIGNMENT = 64
+PACKED_TOGETHER = 8  # channels
+MOST_ROWS = 24  # of a tile
 
 
 def scratch_words(geometry: Any) -> int:
@@ -118,81 +132,123 @@ def all_below(numbers: Any, limit: float) -> bool:
     return found == 0
 
 
-def pack_tiles(tile: Any, w: int, table: int, packed: int, begin: int, end: int) -> None:
-    """Pack the weights of tiles begin … end − 1, numbered through all groups, as a tile reads them: by term and row.
+@njit
+def add_scaled(variant: Any, source: int, factor: float, target: int, size: int, adds: bool) -> None:
+    """Multiply `size` bytes of numbers, and add them to those at the target, or put them there."""
+    step, single = lanes_of_register(variant) * number_bytes(variant), one_lane(variant)
+    whole = size - size % step
+    for at in range(0, whole, step):
+        numbers = load(variant, source + at) * splat(variant, factor)
+        store(load(variant, target + at) + numbers if adds else numbers, target + at)
+    for at in range(whole, size, number_bytes(variant)):
+        number = load(single, source + at) * splat(single, factor)
+        store(load(single, target + at) + number if adds else number, target + at)
 
-    w, table, packed: addresses.
+
+def pack_tiles(tile: Any, w: int, table: int, packed: int, slots: int, begin: int, end: int) -> None:
+    """Do packings begin … end − 1, numbered through all groups: weights as a tile reads them, by term and row.
+
+    w, table, packed, slots: addresses, the last one of memory for `MOST_SLOTS` x `PACKED_TOGETHER` columns of a tile.
     """
     size, column, geometry = number_bytes(tile), one_column(tile), pointer(table)
-    channels, height = geometry[CHANNELS], tile_rows(tile)
+    channels, step = geometry[CHANNELS], tile_rows(tile) * size
     channel_size = geometry[OUT_CHANNELS] * geometry[TAPS] * size
     unit = 1.0
     for _ in range(geometry[AXES]):
         unit *= 0.5
     # Eight channels at a time: w is read in its order, eight streams of it, whose distance is often a power of two, and a
     # cache set holds eight lines.
-    for first in range(0, channels, 8):
-        together = min(8, channels - first)
+    for first in range(0, channels, PACKED_TOGETHER):
+        together = min(PACKED_TOGETHER, channels - first)
         for number in range(begin, end):
-            group, here = number // geometry[TILES], geometry[FIRST_TILE] + number % geometry[TILES] * TILE_COLUMNS
+            group, here = number // geometry[PACKS], geometry[FIRST_PACK] + number % geometry[PACKS] * PACK_COLUMNS
             source = w + (group * channels + first) * channel_size
-            target = packed + (group * geometry[PACKED] + geometry[here + TILE_WEIGHTS] + first * height) * size
-            places, rows = geometry[here + TILE_PLACES], table + 8 * geometry[here + TILE_ROW_LIST]
-            taps = geometry[here + TILE_TAP_LIST]
-            end_taps = taps + 2 * geometry[here + TILE_TAPS]
-            for k in range(geometry[here + TILE_TERMS]):
-                place, to = source + geometry[places + k] * size, target + k * channels * height * size
+            rows, dense, to = table + 8 * geometry[here + PACK_ROW_LIST], geometry[here + PACK_DENSE], slots
+            for slot in range(
+                geometry[here + PACK_SLOT_LIST], geometry[here + PACK_SLOT_LIST] + geometry[here + PACK_SLOTS]
+            ):
+                place = source + geometry[slot] * size
                 for _ in range(together):
-                    total = splat(column, 0.0)
-                    for tap in range(taps, end_taps, 2):
-                        weights = gather_rows(tile, place + geometry[tap] * size, rows)
-                        total = total + weights * splat(column, geometry[tap + 1] * unit)
-                    store(total, to)
-                    place, to = place + channel_size, to + height * size
+                    if dense:
+                        store(load(column, place + pointer(rows)[0]), to)
+                    else:
+                        store(gather_rows(tile, place, rows), to)
+                    place, to = place + channel_size, to + step
+            entry = geometry[here + PACK_TILE]
+            for _ in range(geometry[here + PACK_TILES]):
+                target = packed + (group * geometry[PACKED] + geometry[entry + TILE_WEIGHTS]) * size + first * step
+                slot, taps = geometry[entry + TILE_SLOT_LIST], geometry[entry + TILE_TAPS]
+                factors = geometry[entry + TILE_FACTOR_LIST]
+                for k in range(geometry[entry + TILE_TERMS]):
+                    to = target + k * channels * step
+                    for tap in range(taps):
+                        factor = geometry[factors + tap] * unit
+                        numbers = slots + geometry[slot + tap] * together * step
+                        add_scaled(tile, numbers, factor, to, together * step, tap > 0)
+                    slot += taps
+                entry += geometry[here + PACK_STEP]
+
+
+@njit
+def slot_words(geometry: Any) -> int:
+    """Give the memory for the slots of one worker, in words of 8 bytes: enough for any tile."""
+    words: int = geometry[MOST_SLOTS] * PACKED_TOGETHER * MOST_ROWS
+    return words
 
 
 @njit
 def pack_weights(w: Any, packed: Any, geometry: Any) -> None:
     """Pack all weights, which must be finite.  w, packed: flat."""
-    tiles = geometry[GROUPS] * geometry[TILES]
-    call_address(geometry[PACKER], (0, w.ctypes.data, geometry.ctypes.data, packed.ctypes.data, 0, tiles))
+    slots, packs = np.empty(slot_words(geometry), np.int64), geometry[GROUPS] * geometry[PACKS]
+    addresses = w.ctypes.data, geometry.ctypes.data, packed.ctypes.data
+    call_address(geometry[PACKER], (0, *addresses, slots.ctypes.data, 0, packs))
+    slots[0] = 0  # keeps it until here
 
 
 @njit(parallel=True)
 def pack_weights_parallel(w: Any, packed: Any, geometry: Any, workers: int) -> None:
-    """Do `pack_weights` with the tiles shared among workers."""
-    tiles = geometry[GROUPS] * geometry[TILES]
-    source, table, target = w.ctypes.data, geometry.ctypes.data, packed.ctypes.data
+    """Do `pack_weights` with the packings shared among workers."""
+    packs, slots = geometry[GROUPS] * geometry[PACKS], np.empty((workers, slot_words(geometry)), np.int64)
+    addresses = w.ctypes.data, geometry.ctypes.data, packed.ctypes.data
     for worker in prange(workers):
-        begin, end = tiles * worker // workers, tiles * (worker + 1) // workers
-        call_address(geometry[PACKER], (0, source, table, target, begin, end))
+        begin, end = packs * worker // workers, packs * (worker + 1) // workers
+        call_address(geometry[PACKER], (0, *addresses, slots[worker].ctypes.data, begin, end))
+    slots[0, 0] = 0  # keeps it until here
 
 
 # --------------------------------------------------------------------------------------------------------------- panel
 
 
 @njit
-def find_lines(geometry: Any, first: int, count: int, lines: Any) -> int:
-    """Write the lines of the positions first … first + count − 1; return how many."""
+def find_lines(geometry: Any, first: int, count: int, everywhere: bool, lines: Any) -> int:
+    """Write the lines of the positions first … first + count − 1; return how many.
+
+    everywhere: also of positions that have no outputs.
+    """
     axes = geometry[AXES]
     last = HEADER + (axes - 1) * AXIS_COLUMNS
-    stride, inner = geometry[last + STRIDE], geometry[last + COUNT]
+    stride, numbered = geometry[last + STRIDE], geometry[last + NUMBERED]
     found, done = 0, 0
     while done < count:
         line = found * (LINE_J + axes)
-        rest = first + done
+        rest, inside = first + done, True
         for axis in range(axes - 1, -1, -1):
-            size = geometry[HEADER + axis * AXIS_COLUMNS + COUNT]
-            lines[line + LINE_J + axis] = rest % size
-            rest //= size
+            column = HEADER + axis * AXIS_COLUMNS
+            j = rest % geometry[column + NUMBERED]
+            inside = inside and j < geometry[column + COUNT]
+            lines[line + LINE_J + axis] = j
+            rest //= geometry[column + NUMBERED]
         j = lines[line + LINE_J + axes - 1]
-        length = min(inner - j, count - done)
-        output = j * stride - geometry[last + SHIFT]
-        lines[line + LINE_START], lines[line + LINE_LENGTH], lines[line + LINE_IMAGE] = done, length, rest
-        low = 1 if output < 0 else 0
-        lines[line + LINE_OUTPUT], lines[line + LINE_LOW] = output, low
-        lines[line + LINE_HIGH] = max(low, min(length, (geometry[last + OUT_SIZE] - output) // stride))
-        found, done = found + 1, done + length
+        there = min(numbered - j, count - done)
+        if inside or everywhere:
+            length = there if everywhere else min(geometry[last + COUNT] - j, there)
+            output = j * stride - geometry[last + SHIFT]
+            low = 1 if output < 0 else 0
+            lines[line + LINE_START], lines[line + LINE_LENGTH], lines[line + LINE_IMAGE] = done, length, rest
+            lines[line + LINE_OUTPUT], lines[line + LINE_LOW] = output, low
+            lines[line + LINE_HIGH] = max(low, min(length, (geometry[last + OUT_SIZE] - output) // stride))
+            found += 1
+        done += there
     return found
 
 
@@ -333,20 +389,22 @@ def fill_panel(
 # ---------------------------------------------------------------------------------------------------------------- sums
 
 
-def sum_tiles(tile: Any, weights: int, panel: int, sums: int, table: int, first: int, count: int, columns: int) -> None:
+def sum_tiles(
+    tile: Any, weights: int, panel: int, pitch: int, sums: int, table: int, first: int, count: int, columns: int
+) -> None:
     """Sum the tiles of one batch at the positions of `columns` tiles.
 
-    weights, panel, sums, table: addresses; first: where the batch's tiles are in the geometry.
+    weights, panel, sums, table: addresses; pitch: bytes from row to row of the panel; first: where the batch's tiles are in
+    the geometry.
     """
     size, geometry = number_bytes(tile), pointer(table)
-    pitch = geometry[PANEL_PITCH]
     down, across = tile_rows(tile) * size, tile_columns(tile) * size
     for column in range(columns):
         for here in range(first, first + count * TILE_COLUMNS, TILE_COLUMNS):
             total = zero_tile(tile)
             weight, runs = weights + geometry[here + TILE_WEIGHTS] * size, geometry[here + TILE_RUN_LIST]
             for run in range(runs, runs + 2 * geometry[here + TILE_RUNS], 2):
-                row = panel + geometry[run] * pitch + column * across
+                row = panel + geometry[run] + column * across
                 for _ in range(geometry[run + 1]):
                     total = add_products(tile, total, weight, row)
                     weight, row = weight + down, row + pitch
@@ -406,6 +464,53 @@ def store_positions(
     return min(k, end)
 
 
+@njit
+def store_line(variant: Any, b: int, sums: int, pitch: int, target: int, stride: int, line: Any, out_size: int) -> None:
+    """Store the outputs of a line that exist, plus the bias at b, 0 for none.
+
+    target: where the output line begins; line: pointer to the line's columns.
+    """
+    size, single, narrow = number_bytes(variant), one_lane(variant), half(variant)
+    low, high, length, output = line[LINE_LOW], line[LINE_HIGH], line[LINE_LENGTH], line[LINE_OUTPUT]
+    first, bias = target + output * size, load(single, b) if b else splat(single, 0.0)
+    k = store_positions(
+        variant, broadcast(variant, b) if b else splat(variant, 0.0), sums, pitch, first, stride, low, high
+    )
+    k = store_positions(narrow, broadcast(narrow, b) if b else splat(narrow, 0.0), sums, pitch, first, stride, k, high)
+    # The positions at both ends, one number after another: those of their phases that are in the output.
+    q = 0 if low else k
+    while q < length:
+        o = output + q * stride
+        for p in range(max(0, -o), min(stride, out_size - o)):
+            store(load(single, sums + p * pitch + q * size) + bias, target + (o + p) * size)
+        q = k if q + 1 == low else q + 1
+
+
+@njit
+def store_line_of_two(variant: Any, b: int, sums: int, pitch: int, target: int, line: Any, out_size: int) -> None:
+    """`store_line` of two phases: also where the first output is of phase 1, or the last of phase 0, by whole registers.
+
+    Behind a number of phase 0 comes that of phase 1, `pitch` bytes on; behind one of phase 1 the next one of phase 0.
+    """
+    size, single, narrow = number_bytes(variant), one_lane(variant), half(variant)
+    output = line[LINE_OUTPUT]
+    cropped = 1 if output < 0 else 0
+    source, first = sums + cropped * pitch, target + (output + cropped) * size
+    after = size - pitch if cropped else pitch
+    outputs = min(2 * line[LINE_LENGTH], out_size - output) - cropped
+    bias = broadcast(narrow, b) if b else splat(narrow, 0.0)
+    pairs, others, least = outputs // 2, (outputs - 1) // 2, lanes_of_register(narrow)
+    k = store_positions(variant, broadcast(variant, b) if b else splat(variant, 0.0), source, after, first, 2, 0, pairs)
+    k = store_positions(narrow, bias, source, after, first, 2, k, pairs)
+    if k == pairs and others >= least:
+        if outputs % 2:  # the last numbers, all but one once more
+            store_positions(narrow, bias, source + after, size - after, first + size, 2, others - least, others)
+        return
+    for o in range(2 * k, outputs):
+        number = load(single, source + o % 2 * after + o // 2 * size)
+        store(number + (load(single, b) if b else splat(single, 0.0)), first + o * size)
+
+
 def store_batch(
     variant: Any,
     b: int,
@@ -423,47 +528,34 @@ def store_batch(
 
     b, y: addresses of a group's first channel, b 0 for none; the other tables: addresses.
     """
-    size, single, narrow = number_bytes(variant), one_lane(variant), half(variant)
-    geometry, lines, targets = pointer(table), pointer(line_table), pointer(target_table)
+    size, geometry, targets = number_bytes(variant), pointer(table), pointer(target_table)
     pitch = geometry[PANEL_PITCH]
     axes, phases, lines_ahead = geometry[AXES], geometry[here + PHASES], geometry[LINES_AHEAD]
     last = HEADER + (axes - 1) * AXIS_COLUMNS
     stride, out_size = geometry[last + STRIDE], geometry[last + OUT_SIZE]
     for number in range(unit, end):
         m, phase = number // phases, number % phases
-        bias = load(single, b + m * size) if b else splat(single, 0.0)
-        biases = broadcast(variant, b + m * size) if b else splat(variant, 0.0)
-        half_biases = broadcast(narrow, b + m * size) if b else splat(narrow, 0.0)
+        bias = b + m * size if b else 0
         plane, rows = y + m * geometry[OUT_PLANE] * size, sums + (number - unit) * stride * pitch
         for index in range(line_count):
             if targets[phase * geometry[MOST_LINES] + index] == OUTSIDE:
                 continue
-            line = index * (LINE_J + axes)
-            target, source = (
-                plane + targets[phase * geometry[MOST_LINES] + index] * size,
-                rows + lines[line + LINE_START] * size,
-            )
-            low, high, length = lines[line + LINE_LOW], lines[line + LINE_HIGH], lines[line + LINE_LENGTH]
-            output = lines[line + LINE_OUTPUT]
-            first = target + output * size
+            line = pointer(line_table + 8 * index * (LINE_J + axes))
+            target = plane + targets[phase * geometry[MOST_LINES] + index] * size
+            source = rows + line[LINE_START] * size
             if lines_ahead:
                 ahead, coming, later = index + lines_ahead, plane, phase
                 if ahead >= line_count and number + 1 < end:
                     ahead, later = ahead - line_count, (number + 1) % phases
                     coming = y + (number + 1) // phases * geometry[OUT_PLANE] * size
                 if ahead < line_count:
-                    coming += (targets[later * geometry[MOST_LINES] + ahead] + output) * size
-                    for at in range(0, length * stride * size, ALIGNMENT):
+                    coming += (targets[later * geometry[MOST_LINES] + ahead] + line[LINE_OUTPUT]) * size
+                    for at in range(0, line[LINE_LENGTH] * stride * size, ALIGNMENT):
                         prefetch_write(coming + at)
-            k = store_positions(variant, biases, source, pitch, first, stride, low, high)
-            k = store_positions(narrow, half_biases, source, pitch, first, stride, k, high)
-            # The positions at both ends, one number after another: those of their phases that are in the output.
-            q = 0 if low else k
-            while q < length:
-                o = output + q * stride
-                for p in range(max(0, -o), min(stride, out_size - o)):
-                    store(load(single, source + p * pitch + q * size) + bias, target + (o + p) * size)
-                q = k if q + 1 == low else q + 1
+            if stride == 2:
+                store_line_of_two(variant, bias, source, pitch, target, line, out_size)
+            else:
+                store_line(variant, bias, source, pitch, target, stride, line, out_size)
 
 
 # -------------------------------------------------------------------------------------------------------------- blocks
@@ -492,23 +584,32 @@ def transpose_blocks(
         number, group = rest % geometry[BLOCKS], rest // geometry[BLOCKS] * together
         count, groups = min(block, geometry[POSITIONS] - number * block), min(together, geometry[GROUPS] - group)
         columns = (count + width - 1) // width
-        line_count = find_lines(geometry, number * block, count, lines)
+        line_count = find_lines(geometry, number * block, count, False, lines)
+        # Behind the last plane of x there is nothing that a tile could read.
+        direct = geometry[DIRECT] != 0 and number * block + columns * width <= geometry[PLANE]
+        filled, pitch = direct, geometry[PLANE] * size if direct else geometry[PANEL_PITCH]
         for index in range(geometry[CLASSES]):
             here = geometry[FIRST_CLASS] + index * CLASS_COLUMNS
             batches, units = geometry[here + BATCHES], geometry[OUT_CHANNELS] * geometry[here + PHASES]
             first, last = batches * part // parts, batches * (part + 1) // parts
             if first == last:
                 continue
-            found = find_copies(
-                geometry, here, size, vector, columns * width, lines, line_count, group, pointer(copies)
-            )
-            fill_panel(
-                variant, x, geometry, here, groups, pointer(copies), found, panel, staged, columns * width * size
-            )
+            if not filled:
+                shared, end = geometry[SHARED], columns * width + geometry[REACH]
+                if shared:
+                    line_count = find_lines(
+                        geometry, number * block, min(end, geometry[POSITIONS] - number * block), True, lines
+                    )
+                found = find_copies(geometry, here, size, vector, end, lines, line_count, group, pointer(copies))
+                fill_panel(variant, x, geometry, here, groups, pointer(copies), found, panel, staged, end * size)
+                if shared:
+                    line_count, filled = find_lines(geometry, number * block, count, False, lines), True
             find_targets(geometry, here, lines, line_count, pointer(targets))
             terms = geometry[CHANNELS] * geometry[here + OFFSETS]
             for g in range(groups):
-                rows, weights = panel + g * terms * geometry[PANEL_PITCH], w + (group + g) * geometry[PACKED] * size
+                rows, weights = panel + g * terms * pitch, w + (group + g) * geometry[PACKED] * size
+                if direct:
+                    rows = x + ((group + g) * geometry[CHANNELS] * geometry[PLANE] + number * block) * size
                 channel = (group + g) * geometry[OUT_CHANNELS]
                 bias, target = b + channel * size if b else 0, y + channel * geometry[OUT_PLANE] * size
                 for batch in range(first, last):
@@ -516,7 +617,7 @@ def transpose_blocks(
                     # the last batch has fewer units, and may have more tiles
                     tiles = geometry[here + BATCH_TILES] if batch + 1 < batches else geometry[here + TILE_COUNT] - start
                     tile = geometry[here + TILE_LIST] + start * TILE_COLUMNS
-                    call_address(geometry[SUMMER], (0, weights, rows, sums, table, tile, tiles, columns))
+                    call_address(geometry[SUMMER], (0, weights, rows, pitch, sums, table, tile, tiles, columns))
                     unit = batch * geometry[here + BATCH_UNITS]
                     unit_end = min(unit + geometry[here + BATCH_UNITS], units)
                     call_address(
@@ -627,3 +728,21 @@ def conv_transpose_direct_parallel(x: Any, w: Any, b: Any, y: Any, geometry: Any
     lines = output_lines(geometry)
     for worker in prange(workers):
         direct_lines(x, w, b, y, geometry, lines * worker // workers, lines * (worker + 1) // workers)
+
+
+# -------------------------------------------------------------------------------------------------- for the user's own code
+
+
+@njit
+def conv_transpose_planned(x: Any, out: Any, plan: Any) -> None:
+    """Transposed convolution of x by a plan of ``ConvTransposePlan.for_njit``.
+
+    x, out: C-contiguous, of the shapes that the plan was made for and has, in the dtype of its weights.
+    """
+    source, target = x.reshape(-1), out.reshape(-1)
+    if plan.scratch_words:
+        scratch = np.empty((1, plan.scratch_words), np.int64)
+        conv_transpose_blocks(source, plan.weights, plan.bias, target, plan.geometry, scratch)
+        scratch[0, 0] = 0  # a use behind the call, for Numba frees an array after the last use that it sees
+    else:
+        conv_transpose_direct(source, plan.weights, plan.bias, target, plan.geometry)

@@ -674,17 +674,22 @@ def addresses(typingctx: Any, variant: Any, table: Any) -> Any:
     return types.UniTuple(types.int64, variant.lanes)(variant, table), emit
 
 
+def emit_prefetch(builder: Any, address: Any) -> None:
+    """Ask for the cache line at an address, which need not exist."""
+    byte = ir.IntType(8).as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [byte, I32, I32, I32])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    flags = [ir.Constant(I32, flag) for flag in (0, 3, 1)]  # for reading, to all caches, data
+    builder.call(function, [builder.inttoptr(address, byte), *flags])
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def prefetch(typingctx: Any, lines: Any, offset: Any) -> Any:
     """Ask for the cache lines at ``lines[i] + offset``; lines: tuple of addresses, which need not exist."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        byte = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [byte, I32, I32, I32])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         for line in cgutils.unpack_tuple(builder, args[0]):
-            flags = [ir.Constant(I32, flag) for flag in (0, 3, 1)]  # for reading, to all caches, data
-            builder.call(function, [builder.inttoptr(builder.add(line, args[1]), byte), *flags])
+            emit_prefetch(builder, builder.add(line, args[1]))
         return context.get_dummy_value()
 
     return types.void(lines, offset), emit
@@ -960,6 +965,38 @@ def rounds(builder: Any, count: Any, *walks: tuple[Any, Any]) -> Iterator[list[A
     builder.position_at_end(behind)
 
 
+def emit_rows(
+    builder: Any,
+    variant: Variant,
+    counts: Any,
+    places: Any,
+    steps: Any,
+    twiddles: Any,
+    scale: Any,
+    ahead: tuple[Any, ...] = (),
+) -> None:
+    """The codelet on rows of registers of points.
+
+    counts: of rows, and of registers of one; places: of source and target; steps: of either, from register to register, from row to row, and between the
+    points that are combined; twiddles: of the first row, and from row to row; ahead: how far behind either to ask for memory, 0 for nothing.
+    """
+    (x_bytes, x_row, x_step), (y_bytes, y_row, y_step) = steps
+    (rows, width), (x, y) = counts, places
+    with (
+        rounds(builder, rows, (x, x_row), (y, y_row), twiddles) as (x, y, factors),
+        rounds(builder, width, (x, x_bytes), (y, y_bytes)) as (x, y),
+    ):
+        for place, step, distance in zip((x, y), (x_step, y_step), ahead, strict=False):
+            with builder.if_then(builder.icmp_signed("!=", distance, constant(0))):
+                coming = builder.add(place, distance)
+                for k in range(int(variant.codelet)):
+                    emit_prefetch(builder, moved(builder, coming, times(builder, step, k)))
+        for k, z in emit_butterfly(builder, variant, x, x_step, constant(0), variant.twiddled):
+            if k and variant.twiddled:
+                z = z * emit_twiddle(builder, variant, factors, k)
+            emit_write(builder, variant, z, moved(builder, y, times(builder, y_step, k)), scale)
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def butterflies(
     typingctx: Any,
@@ -987,18 +1024,49 @@ def butterflies(
         width = builder.sdiv(span, constant(2 * plane), flags=["exact"])
         x_row, y_row = (builder.mul(width, step, flags=["nsw"]) for step in (x_bytes, y_bytes))
         x_step = builder.mul(groups, x_row, flags=["nsw"])
-        walks = (x, x_row), (y, times(builder, y_row, radix)), (factors, constant(2 * (radix - 1) * variant.bytes))
-        with (
-            rounds(builder, groups, *walks) as (x, y, factors),
-            rounds(builder, width, (x, x_bytes), (y, y_bytes)) as (x, y),
-        ):
-            for k, z in emit_butterfly(builder, variant, x, x_step, constant(0), variant.twiddled):
-                if k and variant.twiddled:
-                    z = z * emit_twiddle(builder, variant, factors, k)
-                emit_write(builder, variant, z, moved(builder, y, times(builder, y_row, k)), scale)
+        steps = (x_bytes, x_row, x_step), (y_bytes, times(builder, y_row, radix), y_row)
+        emit_rows(
+            builder,
+            variant,
+            (groups, width),
+            (x, y),
+            steps,
+            (factors, constant(2 * (radix - 1) * variant.bytes)),
+            scale,
+        )
         return context.get_dummy_value()
 
     arguments = variant, groups, span, source, source_bytes, target, target_bytes, twiddles, scale
+    return types.void(*arguments), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def butterflies_of_run(
+    typingctx: Any,
+    variant: Any,
+    count: Any,
+    source: Any,
+    step: Any,
+    target: Any,
+    target_step: Any,
+    twiddles: Any,
+    scale: Any,
+    source_ahead: Any,
+    target_ahead: Any,
+) -> Any:
+    """The codelet on `count` registers side by side, of points `step` bytes apart; the results go `target_step` bytes apart.
+
+    source_ahead, target_ahead: how far behind each point to ask for memory, 0 for nothing.
+    """
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        _, count, x, x_step, y, y_step, factors, scale, *ahead = args
+        plane, none = constant(2 * variant.lanes * variant.bytes), constant(0)
+        steps = (plane, none, x_step), (plane, none, y_step)
+        emit_rows(builder, variant, (constant(1), count), (x, y), steps, (factors, none), scale, tuple(ahead))
+        return context.get_dummy_value()
+
+    arguments = variant, count, source, step, target, target_step, twiddles, scale, source_ahead, target_ahead
     return types.void(*arguments), emit
 
 
@@ -1092,16 +1160,29 @@ def pointer(typingctx: Any, address: Any) -> Any:
     return integers(address), lambda context, builder, sig, args: builder.inttoptr(args[0], ir.IntType(64).as_pointer())
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def copy_two_bytes(typingctx: Any, source: Any, target: Any) -> Any:
-    """Copy two bytes."""
+@intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
+def static_words(typingctx: Any, count: Any) -> Any:
+    """Address of `count` words, a constant, that are part of the compiled code: zero where it is loaded, and kept from call to call."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        places = [builder.inttoptr(a, SCALARS[16].as_pointer()) for a in args]
-        builder.store(builder.load(places[0]), places[1])
+        memory = ir.ArrayType(INDEX, count.literal_value)
+        words = cgutils.add_global_variable(builder.module, memory, builder.module.get_unique_name("static_words"))
+        words.linkage, words.initializer, words.align = "internal", ir.Constant(memory, None), 8
+        return builder.ptrtoint(words, INDEX)
+
+    return types.intp(count), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def copy_bytes(typingctx: Any, source: Any, target: Any, size: Any) -> Any:
+    """Copy `size` bytes from address to address."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        x, y = (builder.inttoptr(address, ir.IntType(8).as_pointer()) for address in args[:2])
+        cgutils.raw_memcpy(builder, y, x, args[2], 1)
         return context.get_dummy_value()
 
-    return types.void(source, target), emit
+    return types.void(source, target, size), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]

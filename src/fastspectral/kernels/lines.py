@@ -11,7 +11,7 @@ Arguments: source, target, 1-D arrays that start where the caller's data start; 
 from typing import Any
 
 from fastspectral._jit import njit, prange
-from fastspectral.kernels.lanes import call_address, copy_two_bytes, pointer, prefetch
+from fastspectral.kernels.lanes import call_address, copy_bytes, pointer, prefetch
 from fastspectral.kernels.program import (
     ADDRESS,
     AHEAD,
@@ -63,7 +63,7 @@ from fastspectral.kernels.program import (
     WITHIN,
 )
 
-ROWS_AHEAD = 4
+ROWS_AHEAD = 2
 ALIGNMENT = 64  # a cache line and the widest register
 
 
@@ -152,16 +152,12 @@ def transform_groups(source: int, target: int, geometry: Any, scratch: int, begi
 
 @njit
 def copy_rows(source: int, source_bytes: int, target: int, target_bytes: int, rows: int, size: int) -> None:
-    """Rows of `size` bytes, an even number."""
+    """Rows of `size` bytes."""
     for k in range(rows):
         x, y = source + k * source_bytes, target + k * target_bytes
         for i in range(0, size, ALIGNMENT):
             prefetch((x + ROWS_AHEAD * source_bytes, y + ROWS_AHEAD * target_bytes), i)
-        words, y_words = pointer(x), pointer(y)
-        for i in range(size // 8):
-            y_words[i] = words[i]
-        for i in range(size - size % 8, size, 2):
-            copy_two_bytes(x + i, y + i)
+        copy_bytes(x, y, size)
 
 
 def transform_blocks(source: int, target: int, geometry: Any, scratch: int, begin: int, end: int) -> None:

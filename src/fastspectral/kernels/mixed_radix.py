@@ -21,16 +21,21 @@ from fastspectral.kernels.lanes import (
     add_point,
     broadcast_point,
     butterflies,
+    butterflies_of_run,
     first_butterfly,
     lanes,
     load_point,
     number_bytes,
     radix,
+    reads_planes,
     splat,
     store_point,
+    writes_planes,
 )
 from fastspectral.kernels.program import (
     GROUPS,
+    NEIGHBOURS,
+    POINTS_AHEAD,
     RADIX,
     ROOTS,
     SCALE,
@@ -62,6 +67,31 @@ def later_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) 
     source_bytes, target_bytes = geometry[SOURCE_VECTOR_BYTES], geometry[TARGET_VECTOR_BYTES]
     groups, span, twiddles, scale = row[GROUPS], row[SPAN], row[TABLE], geometry[SCALE]
     butterflies(variant, groups, span, source, source_bytes, target, target_bytes, twiddles, scale)
+
+
+def row_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) -> None:
+    """`later_pass` of lines that stand side by side, NEIGHBOURS registers of them, from or to the caller's memory.
+
+    There a point of all these lines is a run, of which every page and every cache line is visited once.
+    """
+    vector = 2 * lanes(variant) * number_bytes(variant)
+    groups, run = row[GROUPS], row[NEIGHBOURS] * vector
+    points = row[SPAN] // run
+    x_bytes = run if reads_planes(variant) else geometry[SOURCE_VECTOR_BYTES]
+    y_bytes = run if writes_planes(variant) else geometry[TARGET_VECTOR_BYTES]
+    x_step, y_step = groups * points * x_bytes, points * y_bytes
+    x_ahead = x_bytes if geometry[POINTS_AHEAD] and not reads_planes(variant) else 0
+    y_ahead = y_bytes if geometry[POINTS_AHEAD] and not writes_planes(variant) else 0
+    x, y, twiddles = source, target, row[TABLE]
+    for _ in range(groups):
+        for _ in range(points):
+            butterflies_of_run(
+                variant, row[NEIGHBOURS], x, x_step, y, y_step, twiddles, geometry[SCALE], x_ahead, y_ahead
+            )
+            x += x_bytes
+            y += y_bytes
+        y += (radix(variant) - 1) * y_step
+        twiddles += 2 * (radix(variant) - 1) * number_bytes(variant)
 
 
 def prime_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) -> None:

@@ -13,7 +13,18 @@ import numpy as np
 
 from fastspectral._jit import njit
 from fastspectral.kernels.lanes import call_address
-from fastspectral.kernels.program import EXECUTOR, INNER, LANES, RUN, SCALE, SOURCE_INNER_BYTES, TARGET_INNER_BYTES
+from fastspectral.kernels.program import (
+    EXECUTOR,
+    INNER,
+    LANES,
+    OUTER,
+    RUN,
+    SCALE,
+    SOURCE_INNER_BYTES,
+    SOURCE_OUTER_BYTES,
+    TARGET_INNER_BYTES,
+    TARGET_OUTER_BYTES,
+)
 
 COMPLEX, INVERSE, ONESIDED, INVERSE_ONESIDED = 0, 1, 2, 3
 MANY = 4  # lines from which on the plan for many lines is used
@@ -66,3 +77,24 @@ def irfft_lines(lines: Any, out: Any, scale: float, plan: Any) -> None:
     """`ifft_lines` of spectra given by their first half.  lines: (count, n // 2 + 1) complex; out: (count, n) real."""
     # an even number of real points is transformed as half as many complex ones
     transform_rows(lines, out, scale if plan.n % 2 else 2 * scale, plan, INVERSE_ONESIDED)
+
+
+@njit
+def stft_frames(signals: Any, out: Any, plan: Any) -> None:
+    """out[b, t, k] = Σ_m window[m] · signals[b, t · step + m] · exp(−2πi km / n), by a plan of `stft_plan`.
+
+    signals: (batch, length) real, the rows dense; out: (batch, frames, bins) complex, the spectra dense; frames ≤ (length − n) // step + 1.
+    """
+    batch, frames = out.shape[0], out.shape[1]
+    if batch * frames == 0:
+        return
+    geometry = plan.geometries[1 if frames >= MANY else 0].copy()
+    geometry[OUTER], geometry[INNER], geometry[RUN] = batch, frames, frames
+    geometry[SOURCE_OUTER_BYTES], geometry[SOURCE_INNER_BYTES] = signals.strides[0], plan.frame_step * signals.itemsize
+    geometry[TARGET_OUTER_BYTES], geometry[TARGET_INNER_BYTES] = out.strides[0], out.strides[1]
+    geometry[SCALE] = plan.scale.ctypes.data
+    scratch = np.empty(plan.scratch_words, np.int64)
+    addresses = (signals.ctypes.data, out.ctypes.data, geometry.ctypes.data, scratch.ctypes.data)
+    units = batch * ((frames + geometry[LANES] - 1) // geometry[LANES])
+    call_address(geometry[EXECUTOR], (*addresses, 0, units))
+    scratch[0] = 0  # a use behind the call, as above

@@ -17,6 +17,7 @@ LINES, RESULTS = 2, 3
 TABLE, GROUPS, SPAN, RADIX, ROOTS = 3, 4, 5, 6, 7
 COUNT, MIRROR, POINTS, WINDOW = GROUPS, SPAN, RADIX, ROOTS
 CONJUGATE = RADIX
+NEIGHBOURS = RADIX
 # A step whose ADDRESS is 0 is a sweep: a transform of lines of its own, from SOURCE to TARGET, with the geometry at the address SWEEP.
 SWEEP = GROUPS
 PROGRAM_COLUMNS = 8
@@ -48,4 +49,6 @@ SOURCE_ROWS, SOURCE_FAR_BYTES, SOURCE_ROW_BYTES = 41, 42, 43
 TARGET_ROWS, TARGET_FAR_BYTES, TARGET_ROW_BYTES = 44, 45, 46
 # Cache lines of the next line, on both sides, that are asked for before the steps of this one.
 AHEAD = 47
-GEOMETRY_SIZE = 48
+# Whether the next points are asked for where several registers of lines stand side by side.
+POINTS_AHEAD = 48
+GEOMETRY_SIZE = 49

@@ -18,16 +18,22 @@ def roots_of_one(numerators: Any, n: int, bits: int = 64) -> Any:
     32, do with them, in half the time.
     """
     turns = np.asarray(numerators, np.int64)
-    step = PI / (4 * n)
+    step = PI / (4 * n) if bits == 64 else float(PI / (4 * n))
     out = np.empty(turns.shape, np.complex128)
     flat, flat_out = turns.reshape(-1), out.reshape(-1)
+    # The first octant has an eighth of the points, where n is a multiple of 8: worth a table if many are wanted.
+    angles = np.arange(0, n + 1, 8) * step if n % 8 == 0 and BLOCK >= turns.size > n // 8 else None
+    octant_points = None if angles is None else (np.cos(angles).astype(np.float64), np.sin(angles).astype(np.float64))
     for start in range(0, flat.size, BLOCK):
         eighths = 8 * flat[start : start + BLOCK]
         octant = eighths // n
         rest = eighths - octant * n
         reduced = np.where(octant % 2 == 0, rest, n - rest)
-        angle = reduced * (step if bits == 64 else float(step))
-        c, s = np.cos(angle), np.sin(angle)
+        if octant_points is None:
+            angle = reduced * step
+            c, s = np.cos(angle), np.sin(angle)
+        else:
+            c, s = (part[reduced // 8] for part in octant_points)
         s = np.where(reduced == n, c, s)  # equal at an eighth turn, whatever the rounding of the angle
         c, s = np.where((octant % 4 == 1) | (octant % 4 == 2), (s, c), (c, s))
         block = flat_out[start : start + BLOCK]

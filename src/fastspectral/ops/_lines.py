@@ -13,7 +13,7 @@ from fastspectral._threads import resolve_workers, shared
 from fastspectral.kernels.lines import transform_line_parallel, transform_lines, transform_lines_parallel
 from fastspectral.plans import Half, Lines, LineTransform
 
-KEPT_WORDS = 1 << 18  # 2 MiB
+KEPT_WORDS = 1 << 19  # 4 MiB
 PARALLEL_THRESHOLD = 1 << 15  # points; below, starting threads costs more than it saves
 # Points that one thread transforms whatever `workers` allows: 16 us of work, a fifth of what waking a thread may take.
 ALONE = 1 << 14
@@ -81,12 +81,19 @@ _kept = _Kept()
 
 
 def more_scratch(words: int) -> tuple[int, int, npt.NDArray[np.int64]]:
-    """Scratch for one worker on this thread, kept for the next call unless it is large."""
+    """Scratch for calls on this thread, kept for the next one unless it is large."""
     array = np.empty(words, np.int64)
     scratch = words, array.ctypes.data, array
     if words <= KEPT_WORDS:
         _kept.scratch = scratch
     return scratch
+
+
+def scratch_of(workers: int, words: int) -> npt.NDArray[np.int64]:
+    """Scratch for so many workers, (workers, words)."""
+    size = workers * words
+    scratch = _kept.scratch if _kept.scratch[0] >= size else more_scratch(size)
+    return scratch[2][:size].reshape(workers, words)
 
 
 def flat(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -101,31 +108,36 @@ def run(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any],
     if target.itemsize == 2:  # Numba has arrays of neither kind of halves
         source, target = source.view(np.uint16), target.view(np.uint16)
     if not (type(workers) is int and (workers == 1 or (workers > 1 and plan.work < ALONE))):
-        threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD)
+        threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD, ALONE)
         if threads > 1:
-            return shared(threads, lambda threads: run_on(threads, plan, source, target.ravel()))
-    return run_on(1, plan, source, target.ravel())
+            return shared(threads, run_on, plan, source, target)
+    scratch = _kept.scratch
+    if scratch[0] < plan.scratch_words:
+        scratch = more_scratch(plan.scratch_words)
+    y = target.ravel()
+    transform = _entries.get(64 * source.itemsize + y.itemsize) or _entry(source, y)
+    done: bool = transform(source, y, plan.address, scratch[1])
+    return done
 
 
-_entries: dict[int, Callable[..., Any]] = {}  # of `transform_lines`, by the bytes of a number
+_entries: dict[int, Callable[..., Any]] = {}  # of `transform_lines`, by the bytes of a number in source and target
 
 
-def _entry(target: npt.NDArray[Any]) -> Callable[..., Any]:
-    return _entries.setdefault(target.itemsize, entry_of(transform_lines, target, target, 1, 1))
+def _entry(source: npt.NDArray[Any], target: npt.NDArray[Any]) -> Callable[..., Any]:
+    # What the numbers are does not matter, and a source that is read-only would be another type.
+    x, y = (np.empty(1, "c16" if array.itemsize == 16 else f"u{array.itemsize}") for array in (source, target))
+    return _entries.setdefault(64 * source.itemsize + target.itemsize, entry_of(transform_lines, x, y, 1, 1))
 
 
 def run_on(threads: int, plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any]) -> bool:
     """`run` on so many threads."""
     if threads == 1:
-        scratch = _kept.scratch
-        if scratch[0] < plan.scratch_words:
-            scratch = more_scratch(plan.scratch_words)
-        transform = _entries.get(target.itemsize) or _entry(target)
-        done: bool = transform(source, target, plan.address, scratch[1])
-        return done
+        return run(plan, source, target, 1)
+    target = target.ravel()
+    # For complex numbers the loops would be compiled once more.
+    source, target = (array.view(array.real.dtype) for array in (source, target))
     if plan.buffer_words:
         buffers = np.empty((2, plan.buffer_words), np.int64)
-        rows = np.empty((threads, plan.scratch_words - 2 * plan.buffer_words), np.int64)
+        rows = scratch_of(threads, plan.scratch_words - 2 * plan.buffer_words)
         return transform_line_parallel(source, target, plan.geometry, rows, buffers)
-    rows = np.empty((threads, plan.scratch_words), np.int64)
-    return transform_lines_parallel(source, target, plan.geometry, rows)
+    return transform_lines_parallel(source, target, plan.geometry, scratch_of(threads, plan.scratch_words))

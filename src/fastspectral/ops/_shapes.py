@@ -44,6 +44,19 @@ class STFTSpec(NamedTuple):
     output_shape: tuple[int, ...]
 
 
+class ISTFTSpec(NamedTuple):
+    """Frames that reach the first `reach` samples of signals of output_shape[1] samples; frame t starts at sample t * frame_step."""
+
+    onesided: bool
+    batch: int
+    frame_length: int
+    frame_step: int
+    frames: int
+    bins: int
+    reach: int
+    output_shape: tuple[int, ...]
+
+
 class ConvTransposeSpec(NamedTuple):
     """A transposed convolution; `input` to `output` hold one value for each spatial axis.
 
@@ -157,19 +170,7 @@ def stft_rule(
             f"got {signal_shape} (give one signal alone as signal[np.newaxis])"
         )
     batch, length = signal_shape[:2]
-    if frame_step < 1:
-        raise ValueError(f"frame_step must be at least 1, got {frame_step}")
-    if window_shape is not None and len(window_shape) != 1:
-        raise ValueError(f"window must have one dimension, got shape {window_shape}")
-    if frame_length is not None and frame_length < 1:
-        raise ValueError(f"frame_length must be at least 1, got {frame_length}")
-    if window_shape is not None and window_shape[0] < 1:
-        raise ValueError("window must have at least one element, got none (its size is the frame length)")
-    if window_shape is not None and frame_length not in (None, window_shape[0]):
-        raise ValueError(
-            f"window must have frame_length = {frame_length} elements, got {window_shape[0]} "
-            "(pad the window, or leave frame_length out)"
-        )
+    check_frames(frame_step, window_shape, frame_length)
     if frame_length is not None:
         size, origin = frame_length, "frame_length"
     elif window_shape is not None:
@@ -191,6 +192,82 @@ def stft_rule(
     bins = size // 2 + 1 if onesided else size
     is_complex = rank == 3 and signal_shape[2] == 2
     return STFTSpec(is_complex, batch, length, size, frame_step, frames, bins, (batch, frames, bins, 2))
+
+
+def check_frames(frame_step: int, window_shape: tuple[int, ...] | None, frame_length: int | None) -> None:
+    """Raise ValueError where step, window and length of frames are not positive or do not fit together."""
+    if frame_step < 1:
+        raise ValueError(f"frame_step must be at least 1, got {frame_step}")
+    if window_shape is not None and len(window_shape) != 1:
+        raise ValueError(f"window must have one dimension, got shape {window_shape}")
+    if frame_length is not None and frame_length < 1:
+        raise ValueError(f"frame_length must be at least 1, got {frame_length}")
+    if window_shape is not None and window_shape[0] < 1:
+        raise ValueError("window must have at least one element, got none (its size is the frame length)")
+    if window_shape is not None and frame_length not in (None, window_shape[0]):
+        raise ValueError(
+            f"window must have frame_length = {frame_length} elements, got {window_shape[0]} "
+            "(pad the window, or leave frame_length out)"
+        )
+
+
+def istft_spec(
+    spectrum_shape: tuple[int, ...],
+    frame_step: Any,
+    window_shape: tuple[int, ...] | None,
+    frame_length: Any,
+    onesided: Any,
+    length: int | None,
+) -> ISTFTSpec:
+    """Spec of `istft` for a spectrum of `spectrum_shape`; raises as `istft` does."""
+    size = None if frame_length is None else as_index(frame_length, "frame_length")
+    return istft_rule(spectrum_shape, as_index(frame_step, "frame_step"), window_shape, size, bool(onesided), length)
+
+
+@lru_cache(maxsize=1024)
+def istft_rule(
+    spectrum_shape: tuple[int, ...],
+    frame_step: int,
+    window_shape: tuple[int, ...] | None,
+    frame_length: int | None,
+    onesided: bool,
+    length: int | None,
+) -> ISTFTSpec:
+    """`istft_spec` of plain integers."""
+    if len(spectrum_shape) != 4 or spectrum_shape[3] != 2:
+        raise ValueError(
+            f"spectrum must have shape (batch, frames, bins, 2), got {spectrum_shape} "
+            "(give that of one signal alone as spectrum[np.newaxis])"
+        )
+    batch, frames, bins, _ = spectrum_shape
+    if frames < 1:
+        raise ValueError(f"spectrum must have at least one frame, got shape {spectrum_shape}")
+    if length is not None and length < 1:
+        raise ValueError(f"length must be at least 1, got {length}")
+    check_frames(frame_step, window_shape, frame_length)
+    if frame_length is not None:
+        size, origin = frame_length, "frame_length"
+    elif window_shape is not None:
+        size, origin = window_shape[0], "the size of window"
+    else:
+        size, origin = 2 * (bins - 1) if onesided else bins, "frame_length by default"
+    if not 1 <= size <= LONGEST:
+        raise ValueError(f"{origin} must be at least 1 and at most {LONGEST}, got {size} (of {bins} bins)")
+    wanted = size // 2 + 1 if onesided else size
+    if bins != wanted:
+        raise ValueError(
+            f"spectrum must have {wanted} bins for {origin} = {size} and onesided={onesided}, got shape {spectrum_shape}"
+        )
+    output_length = (frames - 1) * frame_step + size if length is None else length
+    frames = min(frames, -(-output_length // frame_step))  # later ones start behind the end
+    if frames == 1:
+        frame_step = size  # which is then of no meaning, and may be beyond all arrays
+    elif frame_step > size:
+        raise ValueError(
+            f"frame_step must be at most {origin} = {size}, got {frame_step} (samples would be in no frame)"
+        )
+    reach = min(output_length, (frames - 1) * frame_step + size)
+    return ISTFTSpec(onesided, batch, size, frame_step, frames, bins, reach, (batch, output_length, 1))
 
 
 class ConvTransposeAttributes(NamedTuple):

@@ -1,5 +1,6 @@
 """The ONNX operator ConvTranspose, and plans of it that hold packed weights."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -7,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastspectral._arrays import as_float, deliver, output
+from fastspectral._jit import entry_of
 from fastspectral._threads import resolve_workers, shared
 from fastspectral.conv_plans import Axis, BlockPlan, Choice, block_plan, describe
 from fastspectral.kernels.conv_transpose import (
@@ -18,12 +20,14 @@ from fastspectral.kernels.conv_transpose import (
     pack_weights,
     pack_weights_parallel,
 )
-from fastspectral.ops._lines import narrow, wide
+from fastspectral.ops._lines import narrow, scratch_of, wide
 from fastspectral.ops._shapes import ConvTransposeAttributes, conv_transpose_attributes, conv_transpose_rule
 
 Array = npt.NDArray[Any]
 
 PARALLEL_THRESHOLD = 1 << 20  # multiplications; below, starting threads costs more than it saves
+# Multiplications that one thread does whatever `workers` allows: 16 us of work, a fifth of what waking a thread may take.
+ALONE = 1 << 19
 MOST_SHAPES = 64  # that a plan remembers; audio has ever new lengths
 # Below, in inputs and weights, no sum that is a part of several outputs overflows where theirs do not.
 PAIRED_LIMITS = {32: 2.0**40, 64: 2.0**480}
@@ -35,6 +39,19 @@ class _Prepared(NamedTuple):
     output_shape: tuple[int, ...]
     plan: BlockPlan
     weights: Array | None
+
+
+class ConvTransposeArrays(NamedTuple):
+    """Transposed convolutions of x of one shape, for calls from the user's own @njit code; made by `ConvTransposePlan.for_njit`.
+
+    Its Numba type depends on the dtype only.  It holds addresses, which are of no use to another process.
+    """
+
+    output_shape: npt.NDArray[np.int64]  # a tuple could not go into a prange
+    weights: Array
+    bias: Array
+    geometry: npt.NDArray[np.int64]
+    scratch_words: int
 
 
 class ConvTransposePlan:
@@ -68,17 +85,20 @@ class ConvTransposePlan:
         if y.size:
             target = wide(y)
             result = target.reshape(-1)
-            threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD)
-            shared(threads, lambda threads: self._sum(threads, source, result, plan, weights))
+            threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD, ALONE)
+            shared(threads, self._sum, source, result, plan, weights)
             narrow(target, y)
         return deliver(y, out)
 
     def _sum(self, threads: int, x: Array, y: Array, plan: BlockPlan, weights: Array | None) -> None:
         """Fill y, on so many threads.  x, y: flat."""
         if weights is not None:
-            kernel = conv_transpose_blocks if threads == 1 else conv_transpose_blocks_parallel
-            scratch = np.empty((threads, plan.scratch_words), np.int64)
-            kernel(x, weights, self._bias, y, plan.geometry, scratch)
+            arguments = (weights, self._bias, y, plan.geometry, scratch_of(threads, plan.scratch_words))
+            if threads == 1:
+                blocks = _entries.get(y.itemsize) or _entry(*arguments)
+                blocks(x, *arguments)
+            else:
+                conv_transpose_blocks_parallel(x, *arguments)
         elif threads == 1:
             conv_transpose_direct(x, self._weights, self._bias, y, plan.geometry)
         else:
@@ -90,6 +110,20 @@ class ConvTransposePlan:
             pack_weights(self._weights, packed, plan.geometry)
         else:
             pack_weights_parallel(self._weights, packed, plan.geometry, threads)
+
+    def for_njit(self, x_shape: tuple[int, ...]) -> ConvTransposeArrays:
+        """Give what `fastspectral.kernels.conv_transpose_planned` needs to convolve an x of float32 or float64 of this shape in @njit code.
+
+        Outputs are summed one by one there, never by pairs: nothing in compiled code looks at the magnitude of x.
+        """
+        if self._w.itemsize == 2:
+            raise TypeError(f"w must be float32 or float64 for @njit code, got {self._w.dtype}")
+        plan = ConvTransposePlan(self._w, self._b, self._attributes, pairs=False)
+        output_shape, blocks, weights = plan._prepare(tuple(x_shape), 1)
+        shape = np.array(output_shape, np.int64)
+        if weights is None:
+            return ConvTransposeArrays(shape, self._weights, self._bias, blocks.geometry, 0)
+        return ConvTransposeArrays(shape, weights, self._bias, blocks.geometry, blocks.scratch_words)
 
     def _prepare(self, x_shape: tuple[int, ...], workers: int | None) -> _Prepared:
         """Plan for a shape of x, and pack the weights if they are not yet packed in its way."""
@@ -105,8 +139,8 @@ class ConvTransposePlan:
             weights = held[1]
         else:
             weights = packed = np.empty(plan.packed, self._weights.dtype)
-            threads = resolve_workers(workers, weights.size, PARALLEL_THRESHOLD)
-            shared(threads, lambda threads: self._pack(threads, packed, plan))
+            threads = resolve_workers(workers, weights.size, PARALLEL_THRESHOLD, ALONE)
+            shared(threads, self._pack, packed, plan)
             self._packed = plan, weights
             self._prepared.clear()  # with the weights packed in another way
         if len(self._prepared) >= MOST_SHAPES:
@@ -127,6 +161,14 @@ class ConvTransposePlan:
             how = direct if prepared.weights is None and plan.choice and self._w.size else describe(plan)
             lines.append(f"x {x_shape} -> {prepared.output_shape}: {how}")
         return "\n  ".join(lines)
+
+
+_entries: dict[int, Callable[..., Any]] = {}  # of `conv_transpose_blocks`, by the bytes of a number
+
+
+def _entry(*arguments: Array) -> Callable[..., Any]:
+    numbers = arguments[0]
+    return _entries.setdefault(numbers.itemsize, entry_of(conv_transpose_blocks, numbers, *arguments))
 
 
 @lru_cache(maxsize=256)

@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastspectral._arrays import as_float, deliver, output
+from fastspectral._arrays import as_float, as_index, deliver, output
 from fastspectral.ops._lines import flat, half_of, run
-from fastspectral.ops._shapes import stft_spec
-from fastspectral.plans import Lines, line_transform, with_window
+from fastspectral.ops._shapes import check_frames, stft_spec
+from fastspectral.plans import Lines, STFTPlan, line_transform, windowed_plan, with_window
+from fastspectral.recipes import LONGEST
 
 
 def stft(
@@ -117,3 +118,63 @@ def stft(
     else:
         run(with_window(plan, w, x.dtype, max(4, size)), flat(x), y, workers)
     return deliver(y, out)
+
+
+def stft_plan(
+    frame_step: Any,
+    window: npt.ArrayLike | None = None,
+    frame_length: Any = None,
+    *,
+    onesided: bool = True,
+    dtype: npt.DTypeLike = np.float32,
+) -> STFTPlan:
+    """Plan of short-time Fourier transforms, to be handed to `fastspectral.kernels.stft_frames` from @njit code.
+
+    Parameters
+    ----------
+    frame_step, window, frame_length, onesided
+        As of `stft`; one of `window` and `frame_length` is needed.
+    dtype : dtype
+        float32 or float64: that of the signals.
+
+    Returns
+    -------
+    STFTPlan
+        ``plan.frame_length``, ``plan.frame_step`` and ``plan.bins`` are numbers, in compiled code too.
+
+    Raises
+    ------
+    ValueError
+        If `frame_step` or `frame_length` is below 1 or above 2^26, `window` and `frame_length` disagree, or there are neither.
+    TypeError
+        If an argument is of another kind.
+
+    Examples
+    --------
+    >>> import fastspectral, numpy as np
+    >>> from numba import njit
+    >>> @njit
+    ... def spectra(signals, plan):
+    ...     frames = (signals.shape[1] - plan.frame_length) // plan.frame_step + 1
+    ...     out = np.empty((signals.shape[0], frames, plan.bins), np.complex64)
+    ...     fastspectral.kernels.stft_frames(signals, out, plan)
+    ...     return out
+    >>> spectra(np.ones((1, 6), np.float32), fastspectral.stft_plan(2, frame_length=4))[0, 0]
+    array([4.+0.j, 0.+0.j, 0.+0.j], dtype=complex64)
+    """
+    number = np.dtype(dtype)
+    if number.char not in "fd":
+        raise TypeError(f"dtype must be float32 or float64, got {number}")
+    step = as_index(frame_step, "frame_step")
+    length = None if frame_length is None else as_index(frame_length, "frame_length")
+    w = None if window is None else as_float(window, "window")
+    check_frames(step, None if w is None else w.shape, length)
+    if w is None and length is None:
+        raise ValueError("window or frame_length must be given")
+    n = w.size if w is not None else length
+    assert n is not None
+    if max(n, step) > LONGEST:
+        raise ValueError(f"frame_length and frame_step must be at most {LONGEST}, got {n} and {step}")
+    with np.errstate(over="ignore"):
+        factors = np.ones(n, number) if w is None else np.array(w, number)
+    return windowed_plan(step, factors, bool(onesided))
