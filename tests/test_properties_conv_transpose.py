@@ -5,7 +5,7 @@ from typing import NamedTuple
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
@@ -68,6 +68,7 @@ def cases(draw, dtypes=("float16", "bfloat16", "float32", "float64")):
     return Case(x, w, b, attributes)
 
 
+@settings(max_examples=max(100, settings().max_examples))
 @given(cases())
 def test_definition(case):
     result = conv_transpose(*case[:3], **case.attributes)

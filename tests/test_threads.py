@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import hashlib
+import itertools
 import multiprocessing
 import os
 import random
@@ -76,6 +77,67 @@ def results_in_threads(count):
         return list(pool.map(run, range(count)))
 
 
+# Such that a layer is entered and left all the time.
+SHORT_CALLS = {
+    "dft": lambda: fastspectral.dft(LINES[:50]),
+    "dft of one line": lambda: fastspectral.dft(LINES[0]),
+    "dft of real lines": lambda: fastspectral.dft(LINES[:40, :, :1], onesided=True),
+    "dft of columns": lambda: fastspectral.dft(COLUMNS[:2], axis=1),
+    "stft": lambda: fastspectral.stft(SPEECH[:1, :8000], 160, WINDOW),
+    "conv_transpose": lambda: fastspectral.conv_transpose(X[:1, :, :60], W, strides=[4], pads=[2, 2]),
+    "conv_transpose in groups": lambda: fastspectral.conv_transpose(IMAGE[:1, :, :8], TAPS, group=3),
+    "conv_transpose with infinity": lambda: fastspectral.conv_transpose(
+        X[:1, :, :9], np.where(W > 2, np.inf, W).astype("f4")
+    ),
+    "hann_window": lambda: fastspectral.hann_window(100),
+}
+
+
+def short_results(workers):
+    """Digests of the result of every short call, by its name."""
+    with set_workers(workers):
+        return {name: digest(call()) for name, call in SHORT_CALLS.items()}
+
+
+def wrong_short_results(count):
+    """Of so many short calls from each of eight threads, on one worker or all, the names of those that differ from the serial ones."""
+    expected = short_results(1)
+
+    def run(number):
+        draw = random.Random(number)
+        names = draw.choices(sorted(SHORT_CALLS), k=count)
+        wrong = []
+        for name in names:
+            with set_workers(draw.choice([None, 1, -1])):
+                if digest(SHORT_CALLS[name]()) != expected[name]:
+                    wrong.append(name)
+        return wrong
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        return list(itertools.chain.from_iterable(pool.map(run, range(8))))
+
+
+def results_of_forks(count):
+    """The exit codes of so many children, forked after a parallel call, some by another thread, in which results must be the serial ones."""
+    expected, codes = short_results(-1), []
+
+    def spawn():
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if short_results(-1) == expected else 1)
+        codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+    for number in range(count):
+        if number % 4 == 3:
+            thread = threading.Thread(target=spawn)
+            thread.start()
+            thread.join()
+        else:
+            spawn()
+        codes.append(0 if short_results(-1) == expected else 1)
+    return codes
+
+
 def results_in_forked_children(workers):
     """The same from two forked children, after the parent has used all its threads, and from the parent afterwards."""
     results(workers)
@@ -103,11 +165,12 @@ def in_new_process(function, argument, monkeypatch, **environment):
 layers = pytest.mark.parametrize(
     "layer",
     [
-        pytest.param("default", id="layer of the package"),
+        pytest.param("default", id="layer of the package"),  # tbb where there is one
         pytest.param("omp", marks=pytest.mark.skipif(not find_spec("numba.np.ufunc.omppool"), reason="no omp here")),
         "workqueue",
     ],
 )
+fork = pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
 
 
 @pytest.fixture(scope="module")
@@ -141,17 +204,61 @@ def test_eight_threads_of_a_new_process(layer, serial, monkeypatch):
         assert_same(actual, serial)
 
 
+@layers
+def test_short_calls_of_eight_threads(layer, monkeypatch):
+    settings = {"NUMBA_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": layer}
+    assert in_new_process(wrong_short_results, 300, monkeypatch, **settings) == []
+
+
+@fork
+@layers
+def test_twenty_forks_after_a_parallel_call(layer, monkeypatch):
+    settings = {"NUMBA_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": layer}
+    assert in_new_process(results_of_forks, 20, monkeypatch, **settings) == [0] * 40
+
+
+@pytest.mark.slow
+@layers
+def test_first_calls_of_eight_threads_in_twenty_processes(layer, serial, monkeypatch):
+    for _ in range(20):
+        settings = {"NUMBA_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": layer}
+        for actual in in_new_process(results_in_threads, 8, monkeypatch, **settings):
+            assert_same(actual, serial)
+
+
 def test_spawned_process_after_a_parallel_call(serial, monkeypatch):
     results(-1)
     assert_same(in_new_process(results, -1, monkeypatch), serial)
 
 
-@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+@fork
 @layers
 def test_forked_children_after_a_parallel_call(layer, serial, monkeypatch):
     settings = {"NUMBA_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": layer}
     for actual in in_new_process(results_in_forked_children, 2, monkeypatch, **settings):
         assert_same(actual, serial)
+
+
+@pytest.mark.parametrize(
+    "start", [method for method in ("spawn", "forkserver") if method in multiprocessing.get_all_start_methods()]
+)
+def test_processes_of_multiprocessing(start):
+    with multiprocessing.get_context(start).Pool(2) as pool:
+        assert pool.map_async(short_results, [1, None, -1]).get(timeout=100) == [short_results(1)] * 3
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+def test_joblib(backend):
+    joblib = pytest.importorskip("joblib")
+    calls = (joblib.delayed(short_results)(workers) for workers in (1, None, -1, -1))
+    assert joblib.Parallel(2, backend=backend, timeout=100)(calls) == [short_results(1)] * 4
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "processes"])
+def test_dask(scheduler):
+    dask = pytest.importorskip("dask")
+    calls = [dask.delayed(short_results)(workers) for workers in (1, None, -1, -1)]
+    assert dask.compute(*calls, scheduler=scheduler, num_workers=2) == (short_results(1),) * 4
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="a process cannot be held to one CPU here")
@@ -206,3 +313,29 @@ def test_kernels_inside_the_users_prange(n):
     filter_frames_parallel(all_, gains, plan)
     assert np.linalg.norm(one - want) <= 4 * 2.0**-52 * np.log2(n) * np.linalg.norm(want)
     np.testing.assert_array_equal(all_, one)
+
+
+def result_inside_a_prange(count):
+    """Digests of a parallel call from every iteration of the user's own prange, which Numba's workqueue layer does not allow."""
+    digests = [""] * count
+
+    def call(k):
+        with set_workers(-1):
+            digests[k] = digest(SHORT_CALLS["dft"]())
+
+    short_results(-1)
+
+    @njit(parallel=True)
+    def loop():
+        for k in prange(count):
+            with numba.objmode():
+                call(k)
+
+    loop()
+    return digests
+
+
+@layers
+def test_operators_inside_the_users_prange(layer, monkeypatch):
+    settings = {"NUMBA_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": layer}
+    assert in_new_process(result_inside_a_prange, 8, monkeypatch, **settings) == [short_results(1)["dft"]] * 8

@@ -32,6 +32,13 @@ def test_work_decides_where_nobody_chose():
     assert resolve_workers(None, LARGE, THRESHOLD) == ALL
 
 
+def test_little_work_is_done_alone():
+    assert resolve_workers(ALL, SMALL, THRESHOLD, LARGE) == 1
+    assert resolve_workers(ALL, LARGE, THRESHOLD, LARGE) == ALL
+    with pytest.raises(ValueError, match="workers must be"):
+        resolve_workers(0, SMALL, THRESHOLD, LARGE)
+
+
 def test_argument_comes_first(monkeypatch):
     monkeypatch.setenv("FASTSPECTRAL_WORKERS", "-1")
     with set_workers(-1):
@@ -141,6 +148,7 @@ def run(code, **environment):
 
 
 LAYER = "import numba; from fastspectral._threads import get_workers; print(get_workers(), numba.threading_layer())"
+needs_two_cpus = pytest.mark.skipif(_threads._cpus() == 1, reason="on one CPU no layer is started")
 needs_tbb = pytest.mark.skipif(
     sys.platform != "linux" or importlib.util.find_spec("numba.np.ufunc.tbbpool") is None or not _threads.tbb_library(),
     reason="no tbb here",
@@ -148,15 +156,19 @@ needs_tbb = pytest.mark.skipif(
 
 
 @needs_tbb
-def test_layer_is_that_of_the_tbb_package():
-    assert run(LAYER, NUMBA_NUM_THREADS="2") == ["2", "tbb"]
+@needs_two_cpus
+@pytest.mark.parametrize("layer", ["default", "tbb", "safe"])
+def test_layer_is_that_of_the_tbb_package(layer):
+    assert run(LAYER, NUMBA_NUM_THREADS="2", NUMBA_THREADING_LAYER=layer) == ["2", "tbb"]
 
 
+@needs_two_cpus
 def test_layer_of_the_user_is_kept():
     assert run(LAYER, NUMBA_NUM_THREADS="2", NUMBA_THREADING_LAYER="workqueue") == ["2", "workqueue"]
 
 
 @needs_tbb
+@needs_two_cpus
 def test_tbb_can_be_left_alone():
     code = (
         "import numba, fastspectral._threads as t; t.get_workers(); print('libtbb' in open('/proc/self/maps').read())"
@@ -177,6 +189,7 @@ print(parallel._is_initialized)
     assert run(code) == ["False"]
 
 
+@needs_two_cpus
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.parametrize("layer", ["omp", "workqueue", "default"])
 def test_child_process_survives(layer):
@@ -214,14 +227,41 @@ print(workers, os.waitstatus_to_exitcode(status))
     assert printed == ["2", "0"]
 
 
-def test_workqueue_is_left_to_a_single_thread():
-    """Numba ends the process where two Python threads enter its workqueue layer at once."""
+@needs_two_cpus
+def test_workqueue_gets_one_work_at_a_time():
+    """Numba ends the process where two threads enter its workqueue layer at once, or one of the layer's own."""
     code = """
-import threading
-from fastspectral._threads import get_workers
-print(get_workers())
-thread = threading.Thread(target=lambda: print(get_workers()))
-thread.start(); thread.join()
-print(get_workers())
+import _thread, threading, time
+from fastspectral._threads import get_workers, shared
+def in_thread(function, *arguments):
+    results = []
+    thread = threading.Thread(target=lambda: results.append(function(*arguments)))
+    thread.start(); thread.join()
+    return results[0]
+def nested(threads):
+    return threads, shared(2, int), in_thread(shared, 2, int)
+print(get_workers(), *shared(2, nested), shared(2, int), in_thread(shared, 2, int), shared(1, int))
+def fail(threads):
+    raise KeyError
+try:
+    shared(2, fail)
+except KeyError:
+    print(shared(2, int))
+_thread.start_new_thread(lambda: print(shared(2, int), flush=True), ())
+time.sleep(1)
 """
-    assert run(code, NUMBA_NUM_THREADS="2", NUMBA_THREADING_LAYER="workqueue") == ["2", "1", "2"]
+    printed = run(code, NUMBA_NUM_THREADS="2", NUMBA_THREADING_LAYER="workqueue")
+    assert printed == ["2", "2", "1", "1", "2", "2", "1", "2", "1"]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="a process cannot be held to one CPU here")
+@pytest.mark.parametrize("threads", ["2", None])
+def test_one_cpu_starts_no_layer(threads):
+    code = """
+import os
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+from numba.np.ufunc import parallel
+from fastspectral._threads import get_workers
+print(get_workers(), parallel._is_initialized)
+"""
+    assert run(code, **({} if threads is None else {"NUMBA_NUM_THREADS": threads})) == ["1", "False"]

@@ -10,12 +10,15 @@ import importlib.metadata
 import operator
 import os
 import threading
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import numba
 import numpy as np
 from numba.np.ufunc import parallel as numba_parallel
+
+Result = TypeVar("Result")
 
 _LIBTBB = ("libtbb.so.12", "libtbb.12.dylib", "tbb12.dll")
 
@@ -76,8 +79,10 @@ def get_workers() -> int:
     return resolve_workers(None, 1, 0)
 
 
-def resolve_workers(workers: Any, work: int, threshold: int) -> int:
+def resolve_workers(workers: Any, work: int, threshold: int, alone: int = 0) -> int:
     """Give the number of threads for a call: where nobody chose, more than one only if `work` reaches `threshold`.
+
+    Less work than `alone` is done by one, whoever chose.
 
     Raises as `set_workers` and `get_workers`.
     """
@@ -89,7 +94,7 @@ def resolve_workers(workers: Any, work: int, threshold: int) -> int:
         wanted = environment
     else:
         wanted = -1 if work >= threshold else 1
-    if wanted == 1:
+    if wanted == 1 or work < alone:
         return 1
     available = _available()
     return available if wanted == -1 else min(wanted, available)
@@ -124,29 +129,45 @@ def workers_of_environment() -> int | None:
 
 def _available() -> int:
     """Threads of Numba that can be used here and now."""
-    if numba.config.NUMBA_NUM_THREADS == 1:
+    if numba.config.NUMBA_NUM_THREADS == 1 or (_cpus() == 1 and not numba_parallel._is_initialized):
         # starts no layer: on one CPU a process that has started tbb and then forked hangs when it ends
         return 1
     if not numba_parallel._is_initialized:
         _show_tbb_to_numba()
     threads = int(numba.get_num_threads())  # starts the layer
-    layer = numba.threading_layer()
-    # Numba ends the process where its omp layer (libgomp) runs in a child forked after it started, and where its
-    # workqueue layer is entered by two Python threads at once; tbb takes both.
-    if layer == "omp" and _forked_after_start:
-        return 1
-    if layer == "workqueue" and threading.active_count() > 1:
+    # Numba ends the process where its omp layer (libgomp) runs in a child forked after it started.  tbb is taken down before a fork and started
+    # again behind it, but by the main thread only.
+    if _forked == "by another thread" or (_forked and numba.threading_layer() == "omp"):
         return 1
     return threads
+
+
+def _cpus() -> int | None:
+    """CPUs that the process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+def shared(threads: int, work: Callable[..., Result], *arguments: Any) -> Result:
+    """Give ``work(threads, …)``, or ``work(1, …)`` where Numba's workqueue layer has work already: it would end the process that brings it more."""
+    if threads == 1 or numba.threading_layer() != "workqueue":
+        return work(threads, *arguments)
+    # A thread that Python has not started is, most likely, one of the layer's, in the user's own prange.
+    known = not isinstance(threading.current_thread(), threading._DummyThread)
+    if not (known and _workqueue.acquire(blocking=False)):
+        return work(1, *arguments)
+    try:
+        return work(threads, *arguments)
+    finally:
+        _workqueue.release()
 
 
 def _show_tbb_to_numba() -> None:
     """Load the library of the PyPI package tbb, which Numba looks for by name only and never finds in an environment.
 
     Numba then takes its tbb layer, the only one that is safe in threads and after fork.  Nothing happens where the user
-    chose a layer or set FASTSPECTRAL_TBB=0; where loading fails, Numba chooses among the others.
+    chose another layer or set FASTSPECTRAL_TBB=0; where loading fails, Numba chooses among the others.
     """
-    if os.environ.get("FASTSPECTRAL_TBB") == "0" or str(numba.config.THREADING_LAYER).lower() != "default":
+    if os.environ.get("FASTSPECTRAL_TBB") == "0" or str(numba.config.THREADING_LAYER).lower() in ("omp", "workqueue"):
         return
     library = tbb_library()
     if library is None:
@@ -166,13 +187,24 @@ def tbb_library() -> str | None:
     return next((os.fspath(file.locate()) for file in files if file.name in _LIBTBB), None)
 
 
-_forked_after_start = False
+Forked = Literal["", "by the main thread", "by another thread"]
+
+_workqueue = threading.Lock()
+_forked: Forked = ""  # how this process came about, if Numba's threads were started before
+_by_main_thread = True
 
 
-def _note_fork() -> None:
-    global _forked_after_start
-    _forked_after_start = numba_parallel._is_initialized
+def _before_fork() -> None:
+    global _by_main_thread
+    _by_main_thread = threading.current_thread() is threading.main_thread()
+
+
+def _after_fork() -> None:
+    global _forked, _workqueue
+    _workqueue = threading.Lock()  # the one that was may be held by a thread that is no more
+    if numba_parallel._is_initialized:
+        _forked = "by the main thread" if _by_main_thread else "by another thread"
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_note_fork)
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

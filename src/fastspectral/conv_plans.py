@@ -602,7 +602,7 @@ def block_plan(
     for column, value in (
         (layout.EXECUTOR, compiled_address(layout.transpose_blocks, base, *[INTEGER] * 9)),
         (layout.PACKER, compiled_address(layout.pack_tiles, tile, *[INTEGER] * 6)),
-        (layout.SUMMER, compiled_address(layout.sum_tiles, tile, *[INTEGER] * 7)),
+        (layout.SUMMER, compiled_address(layout.sum_tiles, tile, *[INTEGER] * 8)),
         (layout.STORER, compiled_address(layout.store_batch, Phases(bits, lanes, min(stride, lanes)), *[INTEGER] * 10)),
         (layout.POSITIONS, positions),
         (layout.BLOCK, block),
@@ -610,6 +610,7 @@ def block_plan(
         (layout.GROUPS_TOGETHER, groups_together),
         (layout.SHARED, choice.shared),
         (layout.REACH, reach),
+        (layout.DIRECT, images == 1 and len(table.tiles) == 1 and _covers_x(axes, choice)),
         (layout.PACKED, table.packed),
         (layout.CLASSES, len(outer)),
         (layout.FIRST_CLASS, table.first_class),
@@ -694,6 +695,14 @@ def _runs(
     starts = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
     lengths = np.diff(starts, append=rows.size)
     return np.stack([rows[starts] * pitch, lengths], axis=-1) * channels
+
+
+def _covers_x(axes: tuple[Axis, ...], choice: Choice) -> bool:
+    """Tell whether the positions are the numbers of a plane of x, each read at one offset."""
+    return prod(choice.steps) == 1 and all(
+        count_of(axis, shift) == axis.size and [group.offsets for group in phase_groups(axis, shift)] == [(0,)]
+        for axis, shift in zip(axes, choice.shifts, strict=True)
+    )
 
 
 def _outputs(outer: tuple[PhaseGroup, ...], axes: tuple[Axis, ...], steps: tuple[int, ...]) -> npt.NDArray[np.int64]:

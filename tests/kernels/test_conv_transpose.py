@@ -164,6 +164,8 @@ PROBLEMS = {
         for s in (1, 2, 3, 4, 5, 7, 9, 20)
         for k in (s, 2 * s + 1)
     },
+    "x is the panel": (1, 1, 5, 1, (Axis(33, 2, 2, 1, 0, 66), Axis(31, 2, 2, 1, 0, 62))),
+    "planes of groups are the panels": (1, 3, 2, 1, (Axis(9, 1, 1, 1, 0, 9), Axis(5, 4, 4, 1, 0, 20))),
     "phases of one channel": (1, 1, 5, 1, (Axis(30, 50, 24, 1, 3, 700),)),
     "lines shorter than a register": (5, 1, 4, 6, (AXES[0], Axis(4, 4, 2, 1, 1, 8))),
     "many channels, several blocks": (1, 1, 300, 5, (AXES[0], Axis(40, 5, 3, 2, 4, 122))),
@@ -192,6 +194,13 @@ def test_blocks_and_direct_loop_match_the_definition(name, dtype, rng):
         else:
             kernels.conv_transpose_direct_parallel(*flat, workers)
         assert_accurate(direct, exact, terms)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_x_is_the_panel_where_every_number_is_read_once(name):
+    images, groups, channels, out_channels, axes = PROBLEMS[name]
+    plan = block_plan(images, groups, channels, out_channels, axes, 32)
+    assert bool(plan.geometry[kernels.DIRECT]) == ("panel" in name)
 
 
 @pytest.fixture

@@ -198,23 +198,26 @@ def test_a_tile_of_registers_turns(bits, width):
 
 
 @pytest.mark.parametrize(("bits", "width"), VARIANTS)
-def test_butterfly_is_the_codelet_times_its_twiddles(bits, width):
+@pytest.mark.parametrize(("groups", "side_by_side"), [(1, 1), (3, 2)])
+def test_butterflies_are_the_codelet_times_its_twiddles(bits, width, groups, side_by_side):
     make = variant_of(bits, width, 5, "planes", "planes", True)
-    step = 2 * width * bits // 8
+    span = side_by_side * 2 * width * bits // 8
 
     @njit
     def run(x, y, twiddles):
         variant = make()
-        lanes.butterfly(variant, x.ctypes.data, step, y.ctypes.data, step, twiddles.ctypes.data, 0)
+        lanes.butterflies(variant, groups, span, x.ctypes.data, 0, y.ctypes.data, 0, twiddles.ctypes.data, 0)
         return lanes.radix(variant)
 
     rng = np.random.default_rng(3)
-    x, twiddles = (rng.standard_normal(shape).astype(f"f{bits // 8}") for shape in ((5, 2, width), (4, 2)))
-    y = np.empty_like(x)
+    shapes = ((5, groups, side_by_side, 2, width), (groups, 4, 2))
+    x, twiddles = (rng.standard_normal(shape).astype(f"f{bits // 8}") for shape in shapes)
+    y = np.empty((groups, 5, side_by_side, 2, width), x.dtype)
     assert run(x, y, twiddles) == 5
-    exact = np.fft.fft(x[:, 0].astype(np.longdouble) + 1j * x[:, 1], axis=0)
-    exact[1:] *= (twiddles[:, :1] + 1j * twiddles[:, 1:]).astype(np.clongdouble)
-    assert np.linalg.norm(y[:, 0] + 1j * y[:, 1] - exact) <= 4 * np.finfo(x.dtype).eps * np.linalg.norm(exact)
+    exact = np.fft.fft(x[:, :, :, 0].astype(np.longdouble) + 1j * x[:, :, :, 1], axis=0).swapaxes(0, 1)
+    exact[:, 1:] *= (twiddles[..., 0] + 1j * twiddles[..., 1]).astype(np.clongdouble)[..., np.newaxis, np.newaxis]
+    error = np.linalg.norm(y[:, :, :, 0] + 1j * y[:, :, :, 1] - exact)
+    assert error <= 4 * np.finfo(x.dtype).eps * np.linalg.norm(exact)
 
 
 @pytest.mark.parametrize(("bits", "width"), [(32, 8), (64, 1)])

@@ -63,7 +63,9 @@ PANEL_PITCH, STAGED_BYTES, PANEL_BYTES, SUMS_BYTES, MOST_LINES, MOST_OUTER, MOST
 SHARED, REACH = 30, 31
 # The packings, and the most slots that one has.
 PACKS, FIRST_PACK, MOST_SLOTS = 32, 33, 34
-HEADER = 35
+# Whether x itself is the panel: positions are the numbers of a plane, at one offset, and every number is read once.
+DIRECT = 35
+HEADER = 36
 # An axis: sizes, and the distance of its neighbours in a plane of x and of y.  COUNT: how many positions there are, STEP: how
 # many inputs from one to the next, STRIDE: how many outputs.  NUMBERED: how many positions are numbered: behind those there
 # are, where rows are shared, as many more as the offsets differ by, which have no outputs.
@@ -130,6 +132,19 @@ def all_below(numbers: Any, limit: float) -> bool:
     return found == 0
 
 
+@njit
+def add_scaled(variant: Any, source: int, factor: float, target: int, size: int, adds: bool) -> None:
+    """Multiply `size` bytes of numbers, and add them to those at the target, or put them there."""
+    step, single = lanes_of_register(variant) * number_bytes(variant), one_lane(variant)
+    whole = size - size % step
+    for at in range(0, whole, step):
+        numbers = load(variant, source + at) * splat(variant, factor)
+        store(load(variant, target + at) + numbers if adds else numbers, target + at)
+    for at in range(whole, size, number_bytes(variant)):
+        number = load(single, source + at) * splat(single, factor)
+        store(load(single, target + at) + number if adds else number, target + at)
+
+
 def pack_tiles(tile: Any, w: int, table: int, packed: int, slots: int, begin: int, end: int) -> None:
     """Do packings begin … end − 1, numbered through all groups: weights as a tile reads them, by term and row.
 
@@ -162,18 +177,14 @@ def pack_tiles(tile: Any, w: int, table: int, packed: int, slots: int, begin: in
             entry = geometry[here + PACK_TILE]
             for _ in range(geometry[here + PACK_TILES]):
                 target = packed + (group * geometry[PACKED] + geometry[entry + TILE_WEIGHTS]) * size + first * step
-                taps, slot, factors = (
-                    geometry[entry + TILE_TAPS],
-                    geometry[entry + TILE_SLOT_LIST],
-                    geometry[entry + TILE_FACTOR_LIST],
-                )
+                slot, taps = geometry[entry + TILE_SLOT_LIST], geometry[entry + TILE_TAPS]
+                factors = geometry[entry + TILE_FACTOR_LIST]
                 for k in range(geometry[entry + TILE_TERMS]):
-                    for c in range(together):
-                        total = splat(column, 0.0)
-                        for tap in range(taps):
-                            numbers = load(column, slots + (geometry[slot + tap] * together + c) * step)
-                            total = total + numbers * splat(column, geometry[factors + tap] * unit)
-                        store(total, target + (k * channels + c) * step)
+                    to = target + k * channels * step
+                    for tap in range(taps):
+                        factor = geometry[factors + tap] * unit
+                        numbers = slots + geometry[slot + tap] * together * step
+                        add_scaled(tile, numbers, factor, to, together * step, tap > 0)
                     slot += taps
                 entry += geometry[here + PACK_STEP]
 
@@ -378,13 +389,15 @@ def fill_panel(
 # ---------------------------------------------------------------------------------------------------------------- sums
 
 
-def sum_tiles(tile: Any, weights: int, panel: int, sums: int, table: int, first: int, count: int, columns: int) -> None:
+def sum_tiles(
+    tile: Any, weights: int, panel: int, pitch: int, sums: int, table: int, first: int, count: int, columns: int
+) -> None:
     """Sum the tiles of one batch at the positions of `columns` tiles.
 
-    weights, panel, sums, table: addresses; first: where the batch's tiles are in the geometry.
+    weights, panel, sums, table: addresses; pitch: bytes from row to row of the panel; first: where the batch's tiles are in
+    the geometry.
     """
     size, geometry = number_bytes(tile), pointer(table)
-    pitch = geometry[PANEL_PITCH]
     down, across = tile_rows(tile) * size, tile_columns(tile) * size
     for column in range(columns):
         for here in range(first, first + count * TILE_COLUMNS, TILE_COLUMNS):
@@ -571,7 +584,10 @@ def transpose_blocks(
         number, group = rest % geometry[BLOCKS], rest // geometry[BLOCKS] * together
         count, groups = min(block, geometry[POSITIONS] - number * block), min(together, geometry[GROUPS] - group)
         columns = (count + width - 1) // width
-        line_count, filled = find_lines(geometry, number * block, count, False, lines), False
+        line_count = find_lines(geometry, number * block, count, False, lines)
+        # Behind the last plane of x there is nothing that a tile could read.
+        direct = geometry[DIRECT] != 0 and number * block + columns * width <= geometry[PLANE]
+        filled, pitch = direct, geometry[PLANE] * size if direct else geometry[PANEL_PITCH]
         for index in range(geometry[CLASSES]):
             here = geometry[FIRST_CLASS] + index * CLASS_COLUMNS
             batches, units = geometry[here + BATCHES], geometry[OUT_CHANNELS] * geometry[here + PHASES]
@@ -591,7 +607,9 @@ def transpose_blocks(
             find_targets(geometry, here, lines, line_count, pointer(targets))
             terms = geometry[CHANNELS] * geometry[here + OFFSETS]
             for g in range(groups):
-                rows, weights = panel + g * terms * geometry[PANEL_PITCH], w + (group + g) * geometry[PACKED] * size
+                rows, weights = panel + g * terms * pitch, w + (group + g) * geometry[PACKED] * size
+                if direct:
+                    rows = x + ((group + g) * geometry[CHANNELS] * geometry[PLANE] + number * block) * size
                 channel = (group + g) * geometry[OUT_CHANNELS]
                 bias, target = b + channel * size if b else 0, y + channel * geometry[OUT_PLANE] * size
                 for batch in range(first, last):
@@ -599,7 +617,7 @@ def transpose_blocks(
                     # the last batch has fewer units, and may have more tiles
                     tiles = geometry[here + BATCH_TILES] if batch + 1 < batches else geometry[here + TILE_COUNT] - start
                     tile = geometry[here + TILE_LIST] + start * TILE_COLUMNS
-                    call_address(geometry[SUMMER], (0, weights, rows, sums, table, tile, tiles, columns))
+                    call_address(geometry[SUMMER], (0, weights, rows, pitch, sums, table, tile, tiles, columns))
                     unit = batch * geometry[here + BATCH_UNITS]
                     unit_end = min(unit + geometry[here + BATCH_UNITS], units)
                     call_address(

@@ -20,12 +20,12 @@ from typing import Any
 from fastspectral.kernels.lanes import (
     add_point,
     broadcast_point,
-    butterfly,
+    butterflies,
+    butterflies_of_run,
     first_butterfly,
     lanes,
     load_point,
     number_bytes,
-    prefetch,
     radix,
     reads_planes,
     splat,
@@ -64,20 +64,9 @@ def first_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) 
 
 def later_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) -> None:
     """Any other pass."""
-    vector = 2 * lanes(variant) * number_bytes(variant)
-    groups, width = row[GROUPS], row[SPAN] // vector
-    x_bytes = vector if reads_planes(variant) else geometry[SOURCE_VECTOR_BYTES]
-    y_bytes = vector if writes_planes(variant) else geometry[TARGET_VECTOR_BYTES]
-    twiddles, twiddle_bytes = row[TABLE], 2 * (radix(variant) - 1) * number_bytes(variant)
-    x, y, scale = source, target, geometry[SCALE]
-    x_step, y_step = groups * width * x_bytes, width * y_bytes
-    for _ in range(groups):
-        for _ in range(width):
-            butterfly(variant, x, x_step, y, y_step, twiddles, scale)
-            x += x_bytes
-            y += y_bytes
-        y += (radix(variant) - 1) * y_step
-        twiddles += twiddle_bytes
+    source_bytes, target_bytes = geometry[SOURCE_VECTOR_BYTES], geometry[TARGET_VECTOR_BYTES]
+    groups, span, twiddles, scale = row[GROUPS], row[SPAN], row[TABLE], geometry[SCALE]
+    butterflies(variant, groups, span, source, source_bytes, target, target_bytes, twiddles, scale)
 
 
 def row_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) -> None:
@@ -86,28 +75,23 @@ def row_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) ->
     There a point of all these lines is a run, of which every page and every cache line is visited once.
     """
     vector = 2 * lanes(variant) * number_bytes(variant)
-    groups, neighbours = row[GROUPS], row[NEIGHBOURS]
-    run = neighbours * vector
+    groups, run = row[GROUPS], row[NEIGHBOURS] * vector
     points = row[SPAN] // run
     x_bytes = run if reads_planes(variant) else geometry[SOURCE_VECTOR_BYTES]
     y_bytes = run if writes_planes(variant) else geometry[TARGET_VECTOR_BYTES]
-    twiddles, twiddle_bytes = row[TABLE], 2 * (radix(variant) - 1) * number_bytes(variant)
-    x, y, scale = source, target, geometry[SCALE]
     x_step, y_step = groups * points * x_bytes, points * y_bytes
-    streams = radix(variant) if geometry[POINTS_AHEAD] else 0
-    x_ahead, y_ahead = 0 if reads_planes(variant) else streams, 0 if writes_planes(variant) else streams
+    x_ahead = x_bytes if geometry[POINTS_AHEAD] and not reads_planes(variant) else 0
+    y_ahead = y_bytes if geometry[POINTS_AHEAD] and not writes_planes(variant) else 0
+    x, y, twiddles = source, target, row[TABLE]
     for _ in range(groups):
         for _ in range(points):
-            for at in range(0, run, vector):
-                for r in range(x_ahead):
-                    prefetch((x + x_bytes + r * x_step,), at)
-                for r in range(y_ahead):
-                    prefetch((y + y_bytes + r * y_step,), at)
-                butterfly(variant, x + at, x_step, y + at, y_step, twiddles, scale)
+            butterflies_of_run(
+                variant, row[NEIGHBOURS], x, x_step, y, y_step, twiddles, geometry[SCALE], x_ahead, y_ahead
+            )
             x += x_bytes
             y += y_bytes
         y += (radix(variant) - 1) * y_step
-        twiddles += twiddle_bytes
+        twiddles += 2 * (radix(variant) - 1) * number_bytes(variant)
 
 
 def prime_pass(variant: Any, source: int, target: int, row: Any, geometry: Any) -> None:

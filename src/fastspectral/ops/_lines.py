@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastspectral._jit import entry_of
-from fastspectral._threads import resolve_workers
+from fastspectral._threads import resolve_workers, shared
 from fastspectral.kernels.lines import transform_line_parallel, transform_lines, transform_lines_parallel
 from fastspectral.plans import Half, Lines, LineTransform
 
@@ -108,33 +108,36 @@ def run(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any],
     if target.itemsize == 2:  # Numba has arrays of neither kind of halves
         source, target = source.view(np.uint16), target.view(np.uint16)
     if not (type(workers) is int and (workers == 1 or (workers > 1 and plan.work < ALONE))):
-        threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD)
+        threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD, ALONE)
         if threads > 1:
-            return run_parallel(plan, source, target.ravel(), threads)
+            return shared(threads, run_on, plan, source, target)
     scratch = _kept.scratch
     if scratch[0] < plan.scratch_words:
         scratch = more_scratch(plan.scratch_words)
     y = target.ravel()
-    transform = _entries.get(source.dtype.char + y.dtype.char) or _entry(source, y)
+    transform = _entries.get(64 * source.itemsize + y.itemsize) or _entry(source, y)
     done: bool = transform(source, y, plan.address, scratch[1])
     return done
 
 
-_entries: dict[str, Callable[..., Any]] = {}  # of `transform_lines`, by the kinds of numbers in source and target
+_entries: dict[int, Callable[..., Any]] = {}  # of `transform_lines`, by the bytes of a number in source and target
 
 
 def _entry(source: npt.NDArray[Any], target: npt.NDArray[Any]) -> Callable[..., Any]:
-    key = source.dtype.char + target.dtype.char
-    return _entries.setdefault(key, entry_of(transform_lines, source, target, 1, 1))
+    # What the numbers are does not matter, and a source that is read-only would be another type.
+    x, y = (np.empty(1, "c16" if array.itemsize == 16 else f"u{array.itemsize}") for array in (source, target))
+    return _entries.setdefault(64 * source.itemsize + target.itemsize, entry_of(transform_lines, x, y, 1, 1))
 
 
-def run_parallel(plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any], threads: int) -> bool:
-    """`run` on several threads."""
+def run_on(threads: int, plan: LineTransform, source: npt.NDArray[Any], target: npt.NDArray[Any]) -> bool:
+    """`run` on so many threads."""
+    if threads == 1:
+        return run(plan, source, target, 1)
+    target = target.ravel()
     # For complex numbers the loops would be compiled once more.
     source, target = (array.view(array.real.dtype) for array in (source, target))
     if plan.buffer_words:
         buffers = np.empty((2, plan.buffer_words), np.int64)
-        scratch = scratch_of(threads, plan.scratch_words - 2 * plan.buffer_words)
-        return transform_line_parallel(source, target, plan.geometry, scratch, buffers)
-    scratch = scratch_of(threads, plan.scratch_words)
-    return transform_lines_parallel(source, target, plan.geometry, scratch)
+        rows = scratch_of(threads, plan.scratch_words - 2 * plan.buffer_words)
+        return transform_line_parallel(source, target, plan.geometry, rows, buffers)
+    return transform_lines_parallel(source, target, plan.geometry, scratch_of(threads, plan.scratch_words))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fastspectral._arrays import as_float, deliver, output
 from fastspectral._jit import entry_of
-from fastspectral._threads import resolve_workers
+from fastspectral._threads import resolve_workers, shared
 from fastspectral.conv_plans import Axis, BlockPlan, Choice, block_plan, describe
 from fastspectral.kernels.conv_transpose import (
     EXECUTOR,
@@ -28,6 +28,8 @@ from fastspectral.ops._shapes import ConvTransposeAttributes, conv_transpose_att
 Array = npt.NDArray[Any]
 
 PARALLEL_THRESHOLD = 1 << 20  # multiplications; below, starting threads costs more than it saves
+# Multiplications that one thread does whatever `workers` allows: 16 us of work, a fifth of what waking a thread may take.
+ALONE = 1 << 19
 MOST_SHAPES = 64  # that a plan remembers; audio has ever new lengths
 # Below, in inputs and weights, no sum that is a part of several outputs overflows where theirs do not.
 PAIRED_LIMITS = {32: 2.0**40, 64: 2.0**480}
@@ -87,21 +89,31 @@ class ConvTransposePlan:
         if y.size:
             target = wide(y)
             result = target.reshape(-1)
-            threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD)
-            if weights is not None:
-                scratch = scratch_of(threads, plan.scratch_words)
-                arguments = (weights, self._bias, result, plan.geometry, scratch)
-                if threads == 1:
-                    blocks = _entries.get(result.itemsize) or _entry(*arguments)
-                    blocks(source, *arguments)
-                else:
-                    conv_transpose_blocks_parallel(source, *arguments)
-            elif threads == 1:
-                conv_transpose_direct(source, self._weights, self._bias, result, plan.geometry)
-            else:
-                conv_transpose_direct_parallel(source, self._weights, self._bias, result, plan.geometry, threads)
+            threads = resolve_workers(workers, plan.work, PARALLEL_THRESHOLD, ALONE)
+            shared(threads, self._sum, source, result, plan, weights)
             narrow(target, y)
         return deliver(y, out)
+
+    def _sum(self, threads: int, x: Array, y: Array, plan: BlockPlan, weights: Array | None) -> None:
+        """Fill y, on so many threads.  x, y: flat."""
+        if weights is not None:
+            arguments = (weights, self._bias, y, plan.geometry, scratch_of(threads, plan.scratch_words))
+            if threads == 1:
+                blocks = _entries.get(y.itemsize) or _entry(*arguments)
+                blocks(x, *arguments)
+            else:
+                conv_transpose_blocks_parallel(x, *arguments)
+        elif threads == 1:
+            conv_transpose_direct(x, self._weights, self._bias, y, plan.geometry)
+        else:
+            conv_transpose_direct_parallel(x, self._weights, self._bias, y, plan.geometry, threads)
+
+    def _pack(self, threads: int, packed: Array, plan: BlockPlan) -> None:
+        """Pack the weights, on so many threads."""
+        if threads == 1:
+            pack_weights(self._weights, packed, plan.geometry)
+        else:
+            pack_weights_parallel(self._weights, packed, plan.geometry, threads)
 
     def for_njit(self, x_shape: tuple[int, ...]) -> ConvTransposeArrays:
         """Give what `fastspectral.kernels.conv_transpose_planned` needs to convolve an x of float32 or float64 of this shape in @njit code.
@@ -138,12 +150,9 @@ class ConvTransposePlan:
         elif held is not None and held[0].packing == plan.packing:
             weights = held[1]
         else:
-            weights = np.empty(plan.packed, self._weights.dtype)
-            threads = resolve_workers(workers, weights.size, PARALLEL_THRESHOLD)
-            if threads == 1:
-                pack_weights(self._weights, weights, plan.geometry)
-            else:
-                pack_weights_parallel(self._weights, weights, plan.geometry, threads)
+            weights = packed = np.empty(plan.packed, self._weights.dtype)
+            threads = resolve_workers(workers, weights.size, PARALLEL_THRESHOLD, ALONE)
+            shared(threads, self._pack, packed, plan)
             self._packed = plan, weights
             self._prepared.clear()  # with the weights packed in another way
         if len(self._prepared) >= MOST_SHAPES:
