@@ -110,3 +110,14 @@ def test_robot_voice(run, tmp_path):
     assert written(tmp_path) == ["picture.png", "robot.wav"]
     (tmp_path / "robot.wav").unlink()
     assert_picture(tmp_path)
+
+
+def test_many_files_dask(run, tmp_path):
+    printed = run("many_files_dask.py").splitlines()
+    assert printed == [
+        "2 workers",
+        "rfft       (8, 16001)  equal",
+        "stft       (8, 198, 201, 2)  equal",
+        "whisper80  (4, 2, 1, 80, 3000)  equal",
+    ]
+    assert written(tmp_path) == []
