@@ -30,6 +30,7 @@ Array = npt.NDArray[Any]
 PARALLEL_THRESHOLD = 1 << 20  # multiplications; below, starting threads costs more than it saves
 # Multiplications that one thread does whatever `workers` allows: 16 us of work, a fifth of what waking a thread may take.
 ALONE = 1 << 19
+LITTLE_BYTES = 8 << 10  # of weights
 MOST_SHAPES = 64  # that a plan remembers; audio has ever new lengths
 # Below, in inputs and weights, no sum that is a part of several outputs overflows where theirs do not.
 PAIRED_LIMITS = {32: 2.0**40, 64: 2.0**480}
@@ -312,7 +313,19 @@ def conv_transpose(
     attributes = conv_transpose_attributes(
         auto_pad, dilations, group, kernel_shape, output_padding, output_shape, pads, strides
     )
+    if 0 < w.nbytes <= LITTLE_BYTES and (bias is None or bias.size):
+        arrays = tuple([(array.tobytes(), array.shape) for array in (w, bias) if array is not None])
+        return plan_of_little(arrays, w.dtype, attributes)(x, out, workers)
     return ConvTransposePlan(w, bias, attributes)(x, out, workers)
+
+
+@lru_cache(maxsize=64)
+def plan_of_little(
+    arrays: tuple[tuple[bytes, tuple[int, ...]], ...], dtype: np.dtype[Any], attributes: ConvTransposeAttributes
+) -> ConvTransposePlan:
+    """Plan for weights, and a bias, that are sooner compared than packed anew: 8 x 8 x 3 x 3 take 2 us instead of 7."""
+    w, *bias = (np.frombuffer(content, np.uint8).view(dtype).reshape(shape) for content, shape in arrays)
+    return ConvTransposePlan(w, bias[0] if bias else None, attributes)
 
 
 def conv_transpose_plan(
