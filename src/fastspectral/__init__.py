@@ -2,6 +2,7 @@
 
 from fastspectral import fft
 from fastspectral._threads import get_workers, set_workers
+from fastspectral.contract import get_kernel
 from fastspectral.ops.conv_transpose import ConvTransposePlan, conv_transpose, conv_transpose_plan
 from fastspectral.ops.dft import dft
 from fastspectral.ops.istft import istft
@@ -25,6 +26,7 @@ __all__ = [
     "dft_shape",
     "fft",
     "fft_plan",
+    "get_kernel",
     "get_workers",
     "hamming_window",
     "hann_window",

@@ -26,8 +26,10 @@ def dft(
     workers: int | None = None,
 ) -> Array:
     """DFT; the axis is an input from opset 20 on, where it may be absent, and an attribute before."""
-    options = {"inverse": bool(inverse), "onesided": bool(onesided), "out": out, "workers": workers}
-    return fastspectral.dft(input, dft_length, -2 if axis is None else axis, **options)
+    axis = -2 if axis is None else axis
+    return fastspectral.dft(
+        input, dft_length, axis, inverse=bool(inverse), onesided=bool(onesided), out=out, workers=workers
+    )
 
 
 def dft_shape(
@@ -54,8 +56,9 @@ def stft(
     workers: int | None = None,
 ) -> Array:
     """STFT; its step is the second input."""
-    options = {"onesided": bool(onesided), "out": out, "workers": workers}
-    return fastspectral.stft(signal, frame_step, window, frame_length, **options)
+    return fastspectral.stft(
+        signal, frame_step, window, frame_length, onesided=bool(onesided), out=out, workers=workers
+    )
 
 
 def stft_shape(
@@ -112,7 +115,13 @@ def mel_shape(num_mel_bins: Scalar, dft_length: Scalar, *_: Scalar, **__: Any) -
 
 
 def conv_transpose(
-    X: Array, W: Array, B: Array | None = None, *, out: Array | None = None, workers: int | None = None, **attributes: Any
+    X: Array,
+    W: Array,
+    B: Array | None = None,
+    *,
+    out: Array | None = None,
+    workers: int | None = None,
+    **attributes: Any,
 ) -> Array:
     """ConvTranspose, whose attributes have the names that `fastspectral.conv_transpose` knows."""
     return fastspectral.conv_transpose(X, W, B, out=out, workers=workers, **attributes)

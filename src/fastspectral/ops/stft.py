@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from fastspectral._arrays import as_float, as_index, deliver, output
 from fastspectral.ops._lines import flat, half_of, run
-from fastspectral.ops._shapes import check_frames, stft_spec
-from fastspectral.plans import Lines, STFTPlan, line_transform, windowed_plan, with_window
+from fastspectral.ops._shapes import STFTSpec, check_frames, stft_spec
+from fastspectral.plans import Lines, LineTransform, STFTPlan, line_transform, windowed_plan, with_window
 from fastspectral.recipes import LONGEST
 
 
@@ -94,15 +94,26 @@ def stft(
     size, parts = x.dtype.itemsize, 2 if spec.is_complex else 1
     if x.strides[1] != size * parts or (spec.is_complex and x.strides[2] != size):
         x = np.ascontiguousarray(x)
+    plan = frames_plan(spec, x.strides[0], x.dtype, windowed=w is not None)
+    if w is None:
+        run(plan, flat(x), y, workers)
+    else:
+        run(with_window(plan, w, x.dtype, max(4, size)), flat(x), y, workers)
+    return deliver(y, out)
+
+
+def frames_plan(spec: STFTSpec, signal_bytes: int, dtype: np.dtype[Any], *, windowed: bool) -> LineTransform:
+    """Plan of the frames of signals that lie so many bytes apart; a window is put in afterwards."""
+    size, parts = dtype.itemsize, 2 if spec.is_complex else 1
     step_bytes = (
         spec.frame_step * size * parts if spec.frames > 1 else 0
     )  # one frame may have any step, beyond int64 in bytes
-    lines = Lines(spec.batch, spec.frames, x.strides[0], step_bytes, size * parts, half_of(x.dtype))
+    lines = Lines(spec.batch, spec.frames, signal_bytes, step_bytes, size * parts, half_of(dtype))
     bytes_of_frame = spec.bins * 2 * size
-    out_lines = Lines(spec.batch, spec.frames, spec.frames * bytes_of_frame, bytes_of_frame, 2 * size, half_of(x.dtype))
+    out_lines = Lines(spec.batch, spec.frames, spec.frames * bytes_of_frame, bytes_of_frame, 2 * size, half_of(dtype))
     kind = "complex" if spec.is_complex else "onesided" if spec.bins != spec.frame_length else "real"
     n, bins = spec.frame_length, spec.bins
-    plan = line_transform(
+    return line_transform(
         kind,
         n,
         n,
@@ -110,14 +121,9 @@ def stft(
         max(32, 8 * size),
         lines,
         out_lines,
-        windowed=w is not None,
+        windowed=windowed,
         stored=bins if spec.is_complex and bins != n else 0,
     )
-    if w is None:
-        run(plan, flat(x), y, workers)
-    else:
-        run(with_window(plan, w, x.dtype, max(4, size)), flat(x), y, workers)
-    return deliver(y, out)
 
 
 def stft_plan(
