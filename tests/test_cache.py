@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -135,10 +136,14 @@ def test_processes_that_save_together_never_get_the_code_of_another_signature(tm
     assert KeyedCacheFiles(str(tmp_path), "kernel", "another stamp").load(keys[0]) is None
 
 
-def test_two_processes_on_one_empty_cache(site, filled, tmp_path):
-    both = [start(site, tmp_path), start(site, tmp_path)]
-    assert all(0 < compiled(process) <= filled[1] for process in both)
+def test_eight_processes_on_one_empty_cache(site, filled, tmp_path):
+    together = [start(site, tmp_path) for _ in range(8)]
+    assert all(0 < compiled(process) <= filled[1] for process in together)
     assert compiled(start(site, tmp_path)) == 0
+
+
+def test_a_cache_holds_for_any_number_of_threads(site, filled, cache):
+    assert compiled(start(site, cache, NUMBA_NUM_THREADS="3")) == 0
 
 
 @pytest.mark.parametrize("edited", ["kernels/codelets.py", "recipes.py"])
@@ -165,3 +170,92 @@ def test_nothing_writable_still_works(site, filled, tmp_path):
     before = sorted(locked.rglob("*"))
     assert compiled(start(locked, nowhere, **homes)) == filled[1]
     assert sorted(locked.rglob("*")) == before
+
+
+def test_a_package_in_an_archive_is_cached_and_its_edits_are_seen(site, filled, tmp_path):
+    def pack(appended):
+        with zipfile.ZipFile(tmp_path / "site.zip", "w") as archive:
+            for path in sorted(site.rglob("*.py")):
+                text = path.read_text(encoding="utf-8")
+                archive.writestr(str(path.relative_to(site)), text + appended * (path.name == "codelets.py"))
+
+    cache = tmp_path / "cache"
+    pack("")
+    assert compiled(start(tmp_path / "site.zip", cache)) == filled[1]
+    assert compiled(start(tmp_path / "site.zip", cache)) in (0, filled[1])  # older versions of Numba cache nothing then
+    pack("\n# edited\n")
+    assert compiled(start(tmp_path / "site.zip", cache)) == filled[1]
+
+
+# A user's module that Numba caches, and what of it was compiled.
+USER = """
+import numpy as np
+from numba import njit
+from numba.core import event
+from fastspectral import fft_plan, kernels
+
+@njit(cache=True)
+def spectrum(x, out, plan):
+    kernels.fft_lines(x, out, 1.0, plan)
+
+if __name__ == "__main__":
+    x, out = np.arange(4).reshape(1, 4).astype(complex), np.empty((1, 4), complex)
+    with event.install_recorder("numba:compile") as recorder:
+        spectrum(x, out, fft_plan(4, float))
+    mine = [one for _, one in recorder.buffer if one.data["dispatcher"].__module__ == "__main__"]
+    print(len(mine), *out.ravel().real)
+"""
+
+
+def test_a_users_own_cached_function_runs_the_installed_version(site, tmp_path):
+    """Numba's cache of the user's function does not see that this package was upgraded."""
+    module, installed = tmp_path / "user.py", tmp_path / "site"
+    module.write_text(USER)
+    shutil.copytree(site, installed, ignore=shutil.ignore_patterns("__pycache__"))
+    settings = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(installed)}
+
+    def run():
+        done = subprocess.run(
+            [sys.executable, module], env=os.environ | settings, capture_output=True, text=True, timeout=300, check=True
+        )
+        count, *numbers = map(float, done.stdout.split())
+        return count, numbers
+
+    count, numbers = run()
+    assert count > 0
+    assert numbers == [6, -2, -2, -2]
+    assert run() == (0, numbers)
+    codelets = installed / "fastspectral" / "kernels" / "codelets.py"
+    upgraded = codelets.read_text(encoding="utf-8").replace("yield 0, x0 + x1", "yield 0, (x0 + x1).scaled(10.0)")
+    codelets.write_text(upgraded, encoding="utf-8")
+    assert run() == (0, [600, -20, -20, -2])  # 2 · 2 points
+
+
+def test_without_the_compiler_every_operator_says_so():
+    code = """
+import numpy as np, fastspectral as fs
+line, image, taps = np.ones((1, 8, 2)), np.ones((1, 1, 3, 3)), np.ones((1, 1, 2, 2))
+for operator in (
+    lambda: fs.dft(line),
+    lambda: fs.dft(line.astype(np.float16), workers=2),
+    lambda: fs.stft(np.ones((1, 64)), 8, np.ones(16)),
+    lambda: fs.conv_transpose(image, taps),
+    lambda: fs.conv_transpose_plan(taps),
+    lambda: fs.hann_window(8),
+    lambda: fs.hamming_window(8),
+    lambda: fs.blackman_window(8),
+    lambda: fs.fft_plan(8, float),
+    lambda: fs.kernels.fft_lines(line, line, 1.0, None),
+):
+    try:
+        operator()
+    except RuntimeError as error:
+        assert "NUMBA_DISABLE_JIT" in str(error), error
+    else:
+        raise AssertionError("no error")
+print(fs.dft_shape((1, 8, 2)), fs.mel_weight_matrix(2, 16, 16000, 0.0, 8000.0).shape)  # need no kernel
+"""
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+    assert done.stdout == "(1, 8, 2) (9, 2)\n"

@@ -8,13 +8,13 @@ running from the cache of the pass that uses it. A cache that cannot be read or 
 
 import functools
 import hashlib
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+import importlib.resources
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
 import numba
 from numba import prange
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.ccallback import CFunc
 
 __all__ = ["compiled_address", "entry_of", "njit", "prange"]
@@ -24,13 +24,22 @@ __all__ = ["compiled_address", "entry_of", "njit", "prange"]
 OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 
+def sources(folder: Any) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of the sources in a folder of the package, which may be in an archive."""
+    for entry in sorted(folder.iterdir(), key=lambda entry: str(entry.name)):
+        if entry.is_dir():
+            yield from sources(entry)
+        elif entry.name.endswith(".py"):
+            yield entry.name, entry.read_bytes()
+
+
 @functools.cache
 def source_digest() -> str:
     """Hash of all the sources of the package."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.name.encode())
-        digest.update(path.read_bytes())
+    for name, content in sources(importlib.resources.files("fastspectral")):
+        digest.update(name.encode())
+        digest.update(content)
     return digest.hexdigest()
 
 
@@ -61,33 +70,52 @@ class KeyedCacheFiles(IndexDataCacheFile):  # type: ignore[misc]
 
 
 class SourceKeyedCache(FunctionCache):  # type: ignore[misc]
-    """Numba's cache of one function's machine code, stamped with the digest of the whole package, for which every failure is a miss."""
+    """Numba's cache of one function's machine code, stamped with the digest of the whole package."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         self._cache_file = KeyedCacheFiles(self._cache_path, self._impl.filename_base, source_digest())
 
+
+class HarmlessCache(NullCache):  # type: ignore[misc]
+    """The cache of a kernel, for which every failure is a miss.
+
+    It looks for its folder when it is first used: Numba tries to write there, which for all kernels took a fifth of the package's import.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    @functools.cached_property
+    def _cache(self) -> Any:
+        try:
+            return SourceKeyedCache(self._function)
+        except (OSError, RuntimeError):  # RuntimeError: Numba found no writable folder
+            return NullCache()
+
+    @property
+    def cache_path(self) -> Any:
+        """Folder of the cache, None where there is none."""
+        return self._cache.cache_path
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled result for the signature, or None."""
         try:
-            return super().load_overload(sig, target_context)
+            return self._cache.load_overload(sig, target_context)
         except Exception:  # a truncated, emptied or foreign file fails in any way that unpickling can
             return None
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, sig: Any, cres: Any) -> None:
         """Store the compiled result, where that is possible."""
         try:
-            super().save_overload(sig, data)
+            self._cache.save_overload(sig, cres)
         except OSError:  # nothing writable: compile again next time
-            self.disable()
+            self._cache.disable()
 
 
-def _attach_cache(compiler: Any, function: Callable[..., Any]) -> None:
-    """Give a dispatcher or C callback its disk cache, unless no folder for it can be found."""
-    try:
-        compiler._cache = SourceKeyedCache(function)
-    except (OSError, RuntimeError):  # RuntimeError: Numba found no writable folder
-        return
+def refuse() -> NoReturn:
+    """Raise: kernels are about registers and addresses, which Python has not; the tests run the codelets on NumPy arrays instead."""
+    raise RuntimeError("fastspectral computes in compiled code only, which NUMBA_DISABLE_JIT forbids: unset it")
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -104,8 +132,10 @@ def njit(function: Any = None, *, parallel: bool = False) -> Any:
     """Compile a kernel with the project's options; `parallel` allows `prange`."""
     if function is None:
         return functools.partial(njit, parallel=parallel)
+    if numba.config.DISABLE_JIT:
+        return functools.update_wrapper(lambda *_: refuse(), function)
     dispatcher = numba.njit(parallel=parallel, **OPTIONS)(function)
-    _attach_cache(dispatcher, function)
+    dispatcher._cache = HarmlessCache(function)
     return dispatcher
 
 
@@ -120,8 +150,10 @@ def compiled_address(function: Callable[..., None], *types: Any) -> int:
     key = (function, types)
     known = _callbacks.get(key)
     if known is None:
-        callback = CFunc(function, (types, numba.types.void), {}, dict(OPTIONS))
-        _attach_cache(callback, function)
+        if numba.config.DISABLE_JIT:
+            refuse()
+        callback: Any = CFunc(function, (types, numba.types.void), {}, dict(OPTIONS))
+        callback._cache = HarmlessCache(function)
         callback.compile()
         address = callback.address
         assert address is not None
@@ -132,5 +164,7 @@ def compiled_address(function: Callable[..., None], *types: Any) -> int:
 
 def entry_of(function: Any, *arguments: Any) -> Callable[..., Any]:
     """The compiled function itself for arguments of these types: a call of it saves Numba's look at every argument, 0.35 us, and may bring no other types."""
+    if numba.config.DISABLE_JIT:
+        refuse()
     entry: Callable[..., Any] = function.compile(tuple(numba.typeof(argument) for argument in arguments))
     return entry

@@ -16,8 +16,8 @@ from fastspectral.ops.conv_transpose import (
     Way,
 )
 from fastspectral.ops.dft import planned
-from fastspectral.ops.stft import frames_plan
-from fastspectral.plans import Kind, LineTransform, describe
+from fastspectral.ops.stft import frames_of
+from fastspectral.plans import Kind, LineTransform, describe, line_transform
 
 Array = npt.NDArray[Any]
 
@@ -47,11 +47,16 @@ def explain(
     operator: Operator, inputs: Sequence[Any], attributes: Mapping[str, Any], variant: str | None, workers: int | None
 ) -> Explanation:
     """Tell how a call with these inputs and attributes is computed, if `variant` may choose."""
-    explained = _EXPLAINED.get(operator.op_type, _one_way)
+    explained: Callable[..., Explanation] = _EXPLAINED.get(operator.op_type, _one_way)
     return explained(inputs, attributes, variant, workers)
 
 
-def _one_way(_inputs: Any, _attributes: Any, _variant: Any, _workers: Any) -> Explanation:
+def _one_way(
+    inputs: Sequence[Any],  # noqa: ARG001 (all have these)
+    attributes: Mapping[str, Any],  # noqa: ARG001
+    variant: str | None,  # noqa: ARG001
+    workers: int | None,  # noqa: ARG001
+) -> Explanation:
     return Explanation("serial", "there is no other variant", 1, "the formula, in float64")
 
 
@@ -78,9 +83,8 @@ def _stft(
         return Explanation("serial", "there is nothing to transform", 1, "zeros")
     stride = spec.length * x.itemsize * (2 if spec.is_complex else 1)
     windowed = window is not None
-    plan = frames_plan(spec, stride, x.dtype, windowed=windowed)
-    kind: Kind = "complex" if spec.is_complex else "onesided" if spec.bins != spec.frame_length else "real"
-    return _threaded(plan, kind, spec.frame_length, False, x.itemsize, variant, workers, windowed)
+    how = frames_of(spec, stride, x.dtype, windowed=windowed)
+    return _threaded(line_transform(*how), how[0], spec.frame_length, False, x.itemsize, variant, workers, windowed)
 
 
 def _threaded(
