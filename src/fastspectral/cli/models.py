@@ -60,11 +60,8 @@ def read_inputs(session: Any, given: Sequence[str]) -> dict[str, Any]:
         name, _, file = text.partition("=")
         if not name or not file:
             fail(f"--input must be NAME=FILE.npy, got {text!r}")
-        with reported(f"{file} cannot be read as an array"):
-            array = np.load(file, allow_pickle=False)
-            if not isinstance(array, np.ndarray):
-                raise ValueError("it holds several; save each by numpy.save")
-        feeds[name] = array
+        with reported(f"{file} cannot be read as an .npy file"), Path(file).open("rb") as stream:
+            feeds[name] = np.lib.format.read_array(stream, allow_pickle=False)
     known = {argument.name: argument for argument in [*session.get_inputs(), *session.get_overridable_initializers()]}
     for name in feeds:
         if name not in known:

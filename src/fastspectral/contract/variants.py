@@ -9,12 +9,7 @@ import numpy.typing as npt
 from fastspectral._threads import resolve_workers
 from fastspectral.contract.manifest import Operator
 from fastspectral.ops import _lines, _shapes
-from fastspectral.ops.conv_transpose import (
-    ALONE,
-    PARALLEL_THRESHOLD,
-    ConvTransposePlan,
-    Way,
-)
+from fastspectral.ops import conv_transpose as convolution
 from fastspectral.ops.dft import planned
 from fastspectral.ops.stft import frames_of
 from fastspectral.plans import Kind, LineTransform, describe, line_transform
@@ -117,9 +112,13 @@ def _reason(threads: int, work: int, threshold: int, alone: int, unit: str) -> s
     return "one thread is allowed or available"
 
 
-def conv_transpose_plan(inputs: Sequence[Any], attributes: Mapping[str, Any], variant: str | None) -> ConvTransposePlan:
+def conv_transpose_plan(
+    inputs: Sequence[Any], attributes: Mapping[str, Any], variant: str | None
+) -> convolution.ConvTransposePlan:
     """Plan of a ConvTranspose by a variant; None is the cheapest one."""
-    return ConvTransposePlan(inputs[1], inputs[2], _shapes.conv_transpose_attributes(**attributes), _WAYS[variant])
+    return convolution.ConvTransposePlan(
+        inputs[1], inputs[2], _shapes.conv_transpose_attributes(**attributes), _WAYS[variant]
+    )
 
 
 def _conv_transpose(
@@ -127,9 +126,9 @@ def _conv_transpose(
 ) -> Explanation:
     way, reason, text = conv_transpose_plan(inputs, attributes, variant).way(inputs[0])
     taps = int(np.prod(inputs[1].shape[1:]))
-    threads = resolve_workers(workers, inputs[0].size * taps, PARALLEL_THRESHOLD, ALONE)
+    threads = resolve_workers(workers, inputs[0].size * taps, convolution.PARALLEL_THRESHOLD, convolution.ALONE)
     return Explanation(way, reason, threads, text)
 
 
-_WAYS: dict[str | None, Way | None] = {None: None, "pairs": "pairs", "blocks": "blocks", "direct": "direct"}
+_WAYS: dict[str | None, convolution.Way | None] = {None: None, "pairs": "pairs", "blocks": "blocks", "direct": "direct"}
 _EXPLAINED: dict[str, Callable[..., Explanation]] = {"ConvTranspose": _conv_transpose, "DFT": _dft, "STFT": _stft}
