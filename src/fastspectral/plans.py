@@ -18,6 +18,7 @@ from fastspectral.kernels import bluestein, mixed_radix, rader, real
 from fastspectral.kernels import program as layout
 from fastspectral.kernels.lanes import Variant, lane_order, lanes_of, registers
 from fastspectral.kernels.lines import scratch_words, transform_blocks, transform_groups
+from fastspectral.kernels.plan_lines import OWN_WORDS, run_lines
 from fastspectral.kernels.rims import CACHE_LINE, LAYOUTS
 from fastspectral.kernels.roots import roots_of_one
 from fastspectral.recipes import (
@@ -953,22 +954,22 @@ def with_window_inside(plan: LineTransform, w: npt.NDArray[Any]) -> LineTransfor
 
 
 class FFTPlan(NamedTuple):
-    """Transforms of n points, for calls from the user's own @njit code; its Numba type depends on the precision only.
+    """Transforms of n points, for calls from the user's own @njit code; its Numba type is the same for all.
 
     Made by `fft_plan`.  Holds addresses, which are of no use to another process: a pickled plan is made anew where it is unpickled.
     """
 
     n: int
+    bits: int
+    entry: int  # address of `run_lines`
     # Complex, its inverse, one-sided, its inverse; for one line, then for many: (8, GEOMETRY_SIZE).
     geometries: npt.NDArray[np.int64]
     scratch_words: int
-    one: npt.NDArray[Any]  # the number 1 in the precision of the plan
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return fft_plan, (self.n, self.one.dtype)
+        return _fft_plan, (self.n, self.bits)
 
     def __str__(self) -> str:
-        bits = 8 * self.one.itemsize
         names = [
             f"{kind}, {count}"
             for count in ("one line", "many")
@@ -982,13 +983,13 @@ class FFTPlan(NamedTuple):
                 geometry[layout.POINT_LANES] > 1,
                 int(geometry[layout.POINT_LANES]) if geometry[layout.POINT_LANES] > 1 else lanes,
             )
-            how = recipe_of(length, group, bits, whole=True)
+            how = recipe_of(length, group, self.bits, whole=True)
             odd = odd_factors(length, registers(), "inverse" in name) if "real" in name else ()
             text = " · ".join(map(str, odd or how.factors)) or "copy"
             if how.padded and not odd:
                 text = f"convolution of {how.padded} points"
             lines.append(f"{name}: {length} = {text}, " + (f"{lanes} lines at a time" if lanes > 1 else "line by line"))
-        return f"FFTPlan of {self.n} points, float{bits}\n  " + "\n  ".join(lines)
+        return f"FFTPlan of {self.n} points, float{self.bits}\n  " + "\n  ".join(lines)
 
 
 @lru_cache(maxsize=256)
@@ -1004,7 +1005,18 @@ def _fft_plan(n: int, bits: int) -> FFTPlan:
             line_transform("onesided", n, n, False, bits, real, spectrum, scale=Fraction(1), rescaled=True),
             line_transform("inverse_onesided", n, n // 2 + 1, True, bits, spectrum, real, rescaled=True),
         ]
-    return FFTPlan(n, in_one_piece(transforms), max(t.scratch_words for t in transforms), np.ones(1, f"f{size}"))
+    return FFTPlan(n, bits, entry_address(bits), in_one_piece(transforms), words_of(transforms))
+
+
+def entry_address(bits: int) -> int:
+    """Address of `run_lines` for numbers of so many bits."""
+    factor = types.CPointer(types.float32 if bits == 32 else types.float64)
+    return compiled_address(run_lines, ROW, factor, *[INTEGER] * 9, types.float64)
+
+
+def words_of(transforms: list[LineTransform]) -> int:
+    """Scratch that `run_lines` needs for any of the transforms."""
+    return OWN_WORDS + max(t.scratch_words for t in transforms)
 
 
 class STFTPlan(NamedTuple):
@@ -1017,9 +1029,9 @@ class STFTPlan(NamedTuple):
     frame_step: int
     bins: int
     window: npt.NDArray[Any]
+    entry: int  # address of `run_lines`
     geometries: npt.NDArray[np.int64]  # for one frame, then for many: (2, GEOMETRY_SIZE)
     scratch_words: int
-    scale: npt.NDArray[Any]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return windowed_plan, (self.frame_step, self.window, self.bins < self.frame_length)
@@ -1035,8 +1047,8 @@ def windowed_plan(frame_step: int, window: npt.NDArray[Any], onesided: bool) -> 
         kind: Kind = "onesided" if onesided else "real"
         plan = line_transform(kind, n, n, False, 8 * size, frames, spectra, windowed=True)
         transforms.append(with_window_inside(plan, window))
-    words = max(t.scratch_words for t in transforms)
-    return STFTPlan(n, frame_step, bins, window, in_one_piece(transforms), words, transforms[0].scale)
+    entry = entry_address(8 * size)
+    return STFTPlan(n, frame_step, bins, window, entry, in_one_piece(transforms), words_of(transforms))
 
 
 def in_one_piece(transforms: list[LineTransform]) -> npt.NDArray[np.int64]:

@@ -16,11 +16,11 @@ from fastspectral._jit import njit
 from fastspectral.fft import _one_axis
 from fastspectral.kernels.lanes import pointer, static_words
 from fastspectral.kernels.plan_lines import fft_lines, ifft_lines, irfft_lines, rfft_lines
-from fastspectral.kernels.program import GEOMETRY_SIZE
 from fastspectral.plans import FFTPlan, fft_plan
 
 SLOTS = 61  # a prime: powers of two fall on slots of their own
-RECORD_N, RECORD_SCRATCH, RECORD_GEOMETRIES = 0, 1, 2
+# What compiled code reads of a plan, in this order, which cached code of the user's knows.
+RECORD_N, RECORD_BITS, RECORD_ENTRY, RECORD_GEOMETRIES, RECORD_ROWS, RECORD_COLUMNS, RECORD_SCRATCH = range(7)
 
 _held: dict[tuple[int, int], tuple[FFTPlan, npt.NDArray[np.int64]]] = {}
 
@@ -29,31 +29,32 @@ def record_address(n: int, size: int) -> int:
     """Address of what compiled code must know of the plan of n points whose numbers have `size` bytes; raises as `fft_plan`."""
     if (n, size) not in _held:
         plan = fft_plan(n, f"f{size}")
-        record = np.array([n, plan.scratch_words, plan.geometries.ctypes.data], np.int64)
+        place = (plan.geometries.ctypes.data, *plan.geometries.shape)
+        record = np.array([n, plan.bits, plan.entry, *place, plan.scratch_words], np.int64)
         _held.setdefault((n, size), (plan, record))
     return int(_held[n, size][1].ctypes.data)
 
 
-def plan_of(n: int, one: Any) -> FFTPlan:
-    """Plan of n points in the precision of the array `one`; in @njit code only."""
+def plan_of(n: int, size: Any) -> FFTPlan:
+    """Plan of n points of numbers of `size` bytes; in @njit code only."""
     raise NotImplementedError
 
 
 # Not njit with this package's options: nogil makes Numba warn of objmode.
 @overload(plan_of)  # type: ignore[untyped-decorator]
-def _plan_of(n: Any, one: Any) -> Any:
-    def find(n: Any, one: Any) -> Any:
+def _plan_of(n: Any, size: Any) -> Any:
+    def find(n: Any, size: Any) -> Any:
         slots = pointer(static_words(SLOTS))
-        slot = n % SLOTS
+        slot = (n + size) % SLOTS
         address = slots[slot]
-        if address == 0 or pointer(address)[RECORD_N] != n:
-            size = one.itemsize
+        if address == 0 or pointer(address)[RECORD_N] != n or pointer(address)[RECORD_BITS] != 8 * size:
             with objmode(address="int64"):
                 address = record_address(n, size)
             slots[slot] = address
         record = pointer(address)
-        geometries = carray(pointer(record[RECORD_GEOMETRIES]), (8, GEOMETRY_SIZE))
-        return FFTPlan(n, geometries, record[RECORD_SCRATCH], one)
+        shape = (record[RECORD_ROWS], record[RECORD_COLUMNS])
+        geometries = carray(pointer(record[RECORD_GEOMETRIES]), shape)
+        return FFTPlan(n, record[RECORD_BITS], record[RECORD_ENTRY], geometries, record[RECORD_SCRATCH])
 
     return find
 
@@ -104,10 +105,11 @@ def of_complex(x: Any, kernel: Callable[..., None], inverse: bool) -> Any:
     if dtypes is None:
         return None
     real, complex_ = dtypes
+    size = np.dtype(real).itemsize
 
     def transform(x: Any, n: Any = None) -> Any:
         points = x.shape[-1] if n is None else n
-        plan = plan_of(points, np.empty(1, real))
+        plan = plan_of(points, size)
         lines = fitted(x, points, complex_)
         out = np.empty(lines.shape, complex_)
         kernel(lines, out, 1.0 / points if inverse else 1.0, plan)
@@ -132,10 +134,11 @@ def _rfft(x: Any, n: Any = None) -> Any:
     if dtypes is None or isinstance(x.dtype, types.Complex):
         return None
     real, complex_ = dtypes
+    size = np.dtype(real).itemsize
 
     def transform(x: Any, n: Any = None) -> Any:
         points = x.shape[-1] if n is None else n
-        plan = plan_of(points, np.empty(1, real))
+        plan = plan_of(points, size)
         lines = fitted(x, points, real)
         out = np.empty((lines.shape[0], points // 2 + 1), complex_)
         rfft_lines(lines, out, 1.0, plan)
@@ -150,10 +153,11 @@ def _irfft(x: Any, n: Any = None) -> Any:
     if dtypes is None:
         return None
     real, complex_ = dtypes
+    size = np.dtype(real).itemsize
 
     def transform(x: Any, n: Any = None) -> Any:
         points = 2 * (x.shape[-1] - 1) if n is None else n
-        plan = plan_of(points, np.empty(1, real))
+        plan = plan_of(points, size)
         lines = fitted(x, points // 2 + 1, complex_)
         out = np.empty((lines.shape[0], points), real)
         irfft_lines(lines, out, 1.0 / points, plan)

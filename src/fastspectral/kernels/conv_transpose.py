@@ -739,10 +739,8 @@ def conv_transpose_planned(x: Any, out: Any, plan: Any) -> None:
 
     x, out: C-contiguous, of the shapes that the plan was made for and has, in the dtype of its weights.
     """
-    source, target = x.reshape(-1), out.reshape(-1)
-    if plan.scratch_words:
-        scratch = np.empty((1, plan.scratch_words), np.int64)
-        conv_transpose_blocks(source, plan.weights, plan.bias, target, plan.geometry, scratch)
-        scratch[0, 0] = 0  # a use behind the call, for Numba frees an array after the last use that it sees
-    else:
-        conv_transpose_direct(source, plan.weights, plan.bias, target, plan.geometry)
+    scratch = np.empty(plan.scratch_words, np.int64)
+    bias = np.intp(plan.bias.ctypes.data) if plan.bias.size else 0
+    arrays = (x.ctypes.data, plan.weights.ctypes.data, bias, out.ctypes.data, plan.geometry.ctypes.data)
+    call_address(plan.entry, (0, *arrays, scratch.ctypes.data, 0, plan.items, 1))
+    scratch[0] = 0  # a use behind the call, for Numba frees an array after the last use that it sees

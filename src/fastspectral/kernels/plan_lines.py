@@ -1,7 +1,7 @@
-"""Transforms of lines by a plan, for the user's own @njit code.
+"""Transforms of lines and of frames by a plan, for the user's own @njit code.
 
-They are thin: what they call is reached through an address that the plan holds, so that code of the user's which Numba has cached runs the installed
-version of this package after an upgrade.
+They are thin: all that they know is the fields of a plan and the signature of `run_lines`, which is reached through the address that the plan holds.  Code of
+the user's which Numba has cached runs the installed version of this package after an upgrade.
 
 lines and out are 2-D, one line in each row; the rows are dense, their distance is free.  Every result is multiplied by `scale`; nothing else is: an inverse
 that shall undo a transform of n points needs ``scale = 1 / n``.  Out may be the input where shapes and types allow.  The plan's precision is the arrays'.
@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from fastspectral._jit import njit
-from fastspectral.kernels.lanes import call_address
+from fastspectral.kernels.lanes import call_address, pointer
 from fastspectral.kernels.program import (
     EXECUTOR,
+    GEOMETRY_SIZE,
     INNER,
     LANES,
     OUTER,
@@ -27,31 +28,64 @@ from fastspectral.kernels.program import (
 )
 
 COMPLEX, INVERSE, ONESIDED, INVERSE_ONESIDED = 0, 1, 2, 3
-MANY = 4  # lines from which on the plan for many lines is used
+MANY = 4  # lines from which on the plan for many lines is used; its rows are so many behind those for one line
+OWN_WORDS = GEOMETRY_SIZE + 2  # of the scratch of `run_lines`: the factor of the results, and the geometry
+
+
+def run_lines(
+    geometry: Any,
+    factor: Any,
+    scratch: int,
+    source: int,
+    target: int,
+    outer: int,
+    inner: int,
+    source_outer: int,
+    source_inner: int,
+    target_outer: int,
+    target_inner: int,
+    scale: float,
+) -> None:
+    """Transform outer × inner lines that are so many bytes apart.
+
+    geometry: CPointer(int64), as planned for other lines; scratch: address of the words that the plan asks for; factor: the same as a pointer to numbers.
+    """
+    factor[0], factor[1] = 0.0, 1.0
+    zero, one = factor[0], factor[1]  # in the plan's precision
+    # The factor and what it loses where it is rounded: of one sign, and not 0, for inf − inf and 0 × inf are NaN.
+    factor[0] = scale
+    if abs(factor[0]) > abs(scale):
+        factor[0] = np.nextafter(factor[0], zero)
+    factor[1] = scale - factor[0]
+    if factor[1] == 0:
+        factor[1] = factor[0] * (np.nextafter(one, one + one) - one) * 2.0**-17
+    own = pointer(scratch + 16)
+    for column in range(GEOMETRY_SIZE):
+        own[column] = geometry[column]
+    own[OUTER], own[INNER], own[RUN], own[SCALE] = outer, inner, inner, scratch
+    own[SOURCE_OUTER_BYTES], own[SOURCE_INNER_BYTES] = source_outer, source_inner
+    own[TARGET_OUTER_BYTES], own[TARGET_INNER_BYTES] = target_outer, target_inner
+    units = outer * ((inner + own[LANES] - 1) // own[LANES])
+    call_address(own[EXECUTOR], (source, target, own, scratch + 8 * OWN_WORDS, 0, units))
+
+
+@njit
+def run_plan(plan: Any, row: int, source: Any, target: Any, shape: Any, strides: Any, scale: float) -> None:
+    """Call `run_lines` with a row of the plan's geometries.  shape: (outer, inner); strides: of the source, then of the target."""
+    scratch = np.empty(plan.scratch_words, np.int64)
+    memory, geometry = scratch.ctypes.data, plan.geometries.ctypes.data + row * plan.geometries.strides[0]
+    arguments = (geometry, memory, memory, source.ctypes.data, target.ctypes.data, *shape, *strides, scale)
+    call_address(plan.entry, arguments)
+    scratch[0] = 0  # a use behind the call, for Numba frees an array after the last use that it sees
 
 
 @njit
 def transform_rows(lines: Any, out: Any, scale: float, plan: Any, which: int) -> None:
     """Run one of the plan's transforms on all rows."""
-    if lines.shape[0] == 0:
-        return
-    many = lines.shape[0] >= MANY
-    geometry = plan.geometries[which + (4 if many else 0)].copy()
-    geometry[INNER], geometry[RUN] = lines.shape[0], lines.shape[0]
-    geometry[SOURCE_INNER_BYTES], geometry[TARGET_INNER_BYTES] = lines.strides[0], out.strides[0]
-    # The factor and what it loses where it is rounded: of one sign, and not 0, for inf − inf and 0 × inf are NaN.
-    factor = np.empty(2, plan.one.dtype)
-    factor[0] = scale
-    if abs(factor[0]) > abs(scale):
-        factor[0] = np.nextafter(factor[0], plan.one.dtype.type(0))
-    factor[1] = scale - factor[0]
-    if factor[1] == 0:
-        factor[1] = factor[0] * np.finfo(plan.one.dtype).eps * 2.0**-17
-    geometry[SCALE] = factor.ctypes.data
-    scratch = np.empty(plan.scratch_words, np.int64)
-    addresses = (lines.ctypes.data, out.ctypes.data, geometry.ctypes.data, scratch.ctypes.data)
-    call_address(geometry[EXECUTOR], (*addresses, 0, (lines.shape[0] + geometry[LANES] - 1) // geometry[LANES]))
-    factor[0], scratch[0] = 0, 0  # uses behind the call, for Numba frees an array after the last use that it sees
+    count = lines.shape[0]
+    if count:
+        row = which + (MANY if count >= MANY else 0)
+        run_plan(plan, row, lines, out, (1, count), (0, lines.strides[0], 0, out.strides[0]), scale)
 
 
 @njit
@@ -86,15 +120,6 @@ def stft_frames(signals: Any, out: Any, plan: Any) -> None:
     signals: (batch, length) real, the rows dense; out: (batch, frames, bins) complex, the spectra dense; frames ≤ (length − n) // step + 1.
     """
     batch, frames = out.shape[0], out.shape[1]
-    if batch * frames == 0:
-        return
-    geometry = plan.geometries[1 if frames >= MANY else 0].copy()
-    geometry[OUTER], geometry[INNER], geometry[RUN] = batch, frames, frames
-    geometry[SOURCE_OUTER_BYTES], geometry[SOURCE_INNER_BYTES] = signals.strides[0], plan.frame_step * signals.itemsize
-    geometry[TARGET_OUTER_BYTES], geometry[TARGET_INNER_BYTES] = out.strides[0], out.strides[1]
-    geometry[SCALE] = plan.scale.ctypes.data
-    scratch = np.empty(plan.scratch_words, np.int64)
-    addresses = (signals.ctypes.data, out.ctypes.data, geometry.ctypes.data, scratch.ctypes.data)
-    units = batch * ((frames + geometry[LANES] - 1) // geometry[LANES])
-    call_address(geometry[EXECUTOR], (*addresses, 0, units))
-    scratch[0] = 0  # a use behind the call, as above
+    if batch * frames:
+        strides = (signals.strides[0], plan.frame_step * signals.itemsize, out.strides[0], out.strides[1])
+        run_plan(plan, 1 if frames >= MANY else 0, signals, out, (batch, frames), strides, 1.0)

@@ -12,11 +12,13 @@ from fastspectral._jit import entry_of
 from fastspectral._threads import resolve_workers, shared
 from fastspectral.conv_plans import LEAST_PAIRED_CHANNELS, Axis, BlockPlan, Choice, block_plan, describe
 from fastspectral.kernels.conv_transpose import (
+    EXECUTOR,
     all_below,
     conv_transpose_blocks,
     conv_transpose_blocks_parallel,
     conv_transpose_direct,
     conv_transpose_direct_parallel,
+    items_of,
     pack_weights,
     pack_weights_parallel,
 )
@@ -56,6 +58,8 @@ class ConvTransposeArrays(NamedTuple):
     bias: Array
     geometry: npt.NDArray[np.int64]
     scratch_words: int
+    entry: int  # address of the executor
+    items: int  # of its work
 
 
 class ConvTransposePlan:
@@ -120,15 +124,23 @@ class ConvTransposePlan:
         """Give what `fastspectral.kernels.conv_transpose_planned` needs to convolve an x of float32 or float64 of this shape in @njit code.
 
         Outputs are summed one by one there, never by pairs: nothing in compiled code looks at the magnitude of x.
+
+        Raises
+        ------
+        ValueError
+            As `conv_transpose`; if weights are not finite, or strides so large that only the definition is left.
+        TypeError
+            If w is of a half precision.
         """
         if self._w.itemsize == 2:
             raise TypeError(f"w must be float32 or float64 for @njit code, got {self._w.dtype}")
         plan = ConvTransposePlan(self._w, self._b, self._attributes, "blocks")
         output_shape, blocks, weights = plan._prepare(tuple(x_shape), 1)
-        shape = np.array(output_shape, np.int64)
         if weights is None:
-            return ConvTransposeArrays(shape, self._weights, self._bias, blocks.geometry, 0)
-        return ConvTransposeArrays(shape, weights, self._bias, blocks.geometry, blocks.scratch_words)
+            raise ValueError("w must be finite and not empty, and strides below 2^14 together, for @njit code")
+        shape, geometry = np.array(output_shape, np.int64), blocks.geometry
+        entry, items = int(geometry[EXECUTOR]), items_of(geometry)
+        return ConvTransposeArrays(shape, weights, self._bias, geometry, blocks.scratch_words, entry, items)
 
     def _prepare(self, x_shape: tuple[int, ...], workers: int | None) -> _Prepared:
         """Plan for a shape of x, and pack the weights if they are not yet packed in its way."""
