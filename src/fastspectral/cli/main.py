@@ -15,17 +15,22 @@ VERBS = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what a verb says and give the exit code: 0, 1 where a check failed, 2 for bad use."""
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """Give the parser of all verbs."""
+    made = argparse.ArgumentParser(
         prog="python -m fastspectral", description="ONNX's DFT, STFT, windows and ConvTranspose on CPUs."
     )
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="verb")
+    verbs = made.add_subparsers(dest="verb", required=True, metavar="verb")
     for verb, text in VERBS.items():
         module = importlib.import_module(f"fastspectral.cli.{verb}_verb")
         verb_parser = verbs.add_parser(verb, help=text, description=f"{text[0].upper()}{text[1:]}.")
         module.add_arguments(verb_parser)
         verb_parser.set_defaults(act=module.act)
-    parsed = parser.parse_args(arguments)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what a verb says and give the exit code: 0, 1 where a check failed, 2 for bad use."""
+    parsed = parser().parse_args(arguments)
     code: int = parsed.act(parsed)
     return code
