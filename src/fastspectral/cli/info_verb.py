@@ -7,14 +7,13 @@ import os
 import platform
 from typing import Any
 
-import llvmlite.binding
 import numba
 from numba.np.ufunc import parallel as numba_parallel
 
 import fastspectral
 from fastspectral._jit import source_digest
 from fastspectral.cli.terminal import say
-from fastspectral.kernels.lanes import lanes_of, register_bytes, registers
+from fastspectral.kernels.lanes import cpu, lanes_of, register_bytes, registers
 from fastspectral.kernels.lines import transform_lines
 
 PACKAGES = ("numba", "llvmlite", "numpy", "tbb", "onnx", "onnxruntime", "ml_dtypes", "scipy")
@@ -44,7 +43,7 @@ def act(arguments: argparse.Namespace) -> int:
 
 def information() -> dict[str, Any]:
     """Versions, CPU, threads and cache."""
-    features = llvmlite.binding.get_host_cpu_features()
+    name, features = cpu()
     workers = fastspectral.get_workers()  # starts Numba's threading layer, if there is use for one
     started = numba_parallel._is_initialized
     return {
@@ -54,8 +53,8 @@ def information() -> dict[str, Any]:
         "platform": platform.platform(),
         "versions": {name: _version(name) for name in PACKAGES},
         "cpu": {
-            "name": llvmlite.binding.get_host_cpu_name(),
-            "features": [name for name in FEATURES if features.get(name)],
+            "name": name,
+            "features": [feature for feature in FEATURES if feature in features],
             "register_bytes": register_bytes(),
             "registers": registers(),
             "float32_lanes": lanes_of(32),
