@@ -12,9 +12,10 @@ import os
 import time
 from pathlib import Path
 
-from benchmarks import common, conv_transpose, fft, libraries, stft
+from benchmarks import common, conv_transpose, fft, stft
 
 import fastspectral
+from fastspectral.cli import libraries
 from fastspectral.kernels.lanes import lanes_of, register_bytes
 
 README = Path(__file__).parents[1] / "README.md"

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from fastspectral.cli.main import VERBS, main, parser
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -56,6 +58,21 @@ def test_commands_name_what_is_there(command):
                 assert (folder / word).is_file()
             elif word.startswith(".ci/"):
                 assert os.access(folder / word, os.X_OK)
+
+
+def test_verbs_of_the_command_line_parse():
+    """Every command of the package is one that its parser takes, up to the files that it names."""
+    commands = [shlex.split(command) for command in COMMANDS if command.startswith("python -m fastspectral ")]
+    assert {words[3] for words in commands} == set(VERBS)
+    for words in commands:
+        assert parser().parse_args(words[3:]).verb == words[3]
+
+
+@pytest.mark.parametrize("verb", ["info", "ops --json"])
+def test_commands_without_files_run(verb, capsys):
+    assert f"python -m fastspectral {verb}" in COMMANDS
+    assert main(verb.split()) == 0
+    assert capsys.readouterr().out
 
 
 def test_ci_runs_the_test_command():

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from .libraries import LIBRARIES, library
+from fastspectral.cli.libraries import LIBRARIES, library
 
 
 def make_input(shape, dtype):

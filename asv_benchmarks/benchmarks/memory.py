@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from fastspectral.cli.libraries import LIBRARIES, library
+
 from .common import make_input
-from .libraries import LIBRARIES, library
 
 
 class Memory:

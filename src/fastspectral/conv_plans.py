@@ -313,17 +313,21 @@ def choose(
     register_count: int,
     pairs: bool = False,
     held: Choice | None = None,
+    singles: bool = True,
 ) -> Choice:
     """Choose the cheapest way to sum, or the one that the weights are packed for if it is hardly slower.
 
     Positions that start where y does need the fewest tiles; those that start at a multiple of the stride in y's
-    uncropped form put more phases together.  pairs: whether outputs may be summed two by two, by fewer products.
+    uncropped form put more phases together.  pairs: whether outputs may be summed two by two, by fewer products;
+    singles: whether they may be summed one by one where pairs are possible.
     """
     shifts = list(product(*[sorted({0, axis.begin % axis.stride}) for axis in axes]))
     steps = {(1,) * len(axes)}
     if pairs and channels >= LEAST_PAIRED_CHANNELS:
         paired = tuple([1 + any(len(group.offsets) > 1 for group in phase_groups(axis, 0)) for axis in axes])
         steps |= {paired, (1, *paired[1:]), (*paired[:-1], 1)}
+        if not singles and len(steps) > 1:
+            steps.discard((1,) * len(axes))
     choices = [Choice(*ways, *tile) for ways in product(shifts, sorted(steps)) for tile in TILES[register_count]]
     choices += [choice._replace(shared=True) for choice in choices if prod(choice.steps) == 1]
     costs = {choice: cost(images, channels, out_channels, axes, lanes, choice) for choice in choices}
@@ -525,10 +529,11 @@ def block_plan(
     bits: int,
     pairs: bool = False,
     held: Choice | None = None,
+    singles: bool = True,
 ) -> BlockPlan:
     """Plan for `groups` groups of so many channels each, in numbers of `bits` bits; weights are packed for `held`.
 
-    pairs: whether outputs may be summed two by two.
+    pairs: whether outputs may be summed two by two; singles: whether one by one where pairs are possible.
     """
     header = np.zeros(layout.HEADER + len(axes) * layout.AXIS_COLUMNS, np.int64)
     taps = prod(axis.kernel for axis in axes)
@@ -556,7 +561,7 @@ def block_plan(
         return BlockPlan(header, None, b"", 0, 0, work)
 
     lanes, size = lanes_of(bits), bits // 8
-    choice = choose(images, channels, out_channels, axes, lanes, registers(), pairs, held)
+    choice = choose(images, channels, out_channels, axes, lanes, registers(), pairs, held, singles)
     steps = choice.steps
     ranges = [offset_range(*axis) if choice.shared else (0, 0) for axis in zip(axes, choice.shifts, strict=True)]
     for i, (axis, shift, step) in enumerate(zip(axes, choice.shifts, steps, strict=True)):

@@ -507,6 +507,23 @@ class LineTransform(NamedTuple):
     scale: npt.NDArray[Any]
 
 
+def describe(plan: LineTransform, kind: Kind, n: int, inverse: bool, bits: int, *, whole: bool = False) -> str:
+    """Say in a line how transforms of n points are done; whole: without sweeps, as with a window."""
+    name = algorithm(kind, n, inverse)
+    length = shape_of(name, n).length
+    lanes, point_lanes = int(plan.geometry[layout.LANES]), int(plan.geometry[layout.POINT_LANES])
+    group = Group(point_lanes > 1, point_lanes if point_lanes > 1 else lanes)
+    how = recipe_of(length, group, bits, whole)
+    odd = odd_factors(n, registers(), inverse) if "fold" in name else ()
+    if how.padded and not odd:
+        text = f"a convolution of {how.padded} points"
+    elif how.split:
+        text = f"two sweeps, of {how.split} and {length // how.split} points"
+    else:
+        text = f"{length} = {' · '.join(map(str, odd or how.factors)) or '1'}"
+    return f"{text}, {f'{lanes} lines at a time' if lanes > 1 else 'line by line'}"
+
+
 def far_apart(shape: "Shape", sides: tuple[Lines, Lines], bits: int, group: Group) -> bool:
     """Whether lines side by side are worked on in blocks.
 

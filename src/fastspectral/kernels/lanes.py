@@ -39,6 +39,12 @@ def _target() -> tuple[str, set[str]]:
     return triple, set(features.split(","))
 
 
+def cpu() -> tuple[str, set[str]]:
+    """Name and features of the CPU that Numba compiles for."""
+    _, name, features = cpu_target.target_context.codegen().magic_tuple()
+    return name, {feature[1:] for feature in features.split(",") if feature.startswith("+")}
+
+
 @cache
 def register_bytes() -> int:
     """Bytes of a SIMD register of Numba's target; 0 where the project knows of none."""

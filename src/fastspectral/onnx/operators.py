@@ -1,15 +1,7 @@
-"""The operators that fastspectral serves, as ONNX nodes spell them.
-
-The one place that knows which opset means which signature: the axis of DFT is an attribute with default 1 before opset
-20 and an input with default -2 from then on; STFT takes its step second and its length fourth; strings are bytes.
-
-Sources: the ONNX operator specifications DFT-17, DFT-20, STFT-17, HannWindow-17, HammingWindow-17, BlackmanWindow-17,
-MelWeightMatrix-17, ConvTranspose-1, ConvTranspose-11 and ConvTranspose-22.
-"""
+"""Nodes of ONNX graphs, served as the contract of their operators says: see `fastspectral.contract.manifest`."""
 
 import functools
-import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -17,52 +9,12 @@ import numpy.typing as npt
 import onnx
 
 import fastspectral
+from fastspectral.contract.manifest import OPERATORS, version_of
 
 Array = npt.NDArray[Any]
-Scalar = Any  # a number as nodes get it: an array of one element
 
 # The default domain has two spellings.
 DEFAULT_DOMAINS = ("", "ai.onnx")
-
-
-def _dft_17(
-    input: Array,  # noqa: A002 (ONNX's name)
-    dft_length: Scalar | None = None,
-    *,
-    axis: Scalar = 1,
-    inverse: int = 0,
-    onesided: int = 0,
-    workers: int | None = None,
-) -> Array:
-    options = {"inverse": bool(inverse), "onesided": bool(onesided), "workers": workers}
-    return _rounded_once(fastspectral.dft, input, dft_length, axis, **options)
-
-
-def _dft_20(
-    input: Array,  # noqa: A002
-    dft_length: Scalar | None = None,
-    axis: Scalar | None = None,
-    *,
-    inverse: int = 0,
-    onesided: int = 0,
-    workers: int | None = None,
-) -> Array:
-    return _dft_17(
-        input, dft_length, axis=-2 if axis is None else axis, inverse=inverse, onesided=onesided, workers=workers
-    )
-
-
-def _stft(
-    signal: Array,
-    frame_step: Scalar,
-    window: Array | None = None,
-    frame_length: Scalar | None = None,
-    *,
-    onesided: int = 1,
-    workers: int | None = None,
-) -> Array:
-    options = {"onesided": bool(onesided), "workers": workers}
-    return _rounded_once(fastspectral.stft, signal, frame_step, window, frame_length, **options)
 
 
 def _rounded_once(operator: Callable[..., Array], x: Array, *inputs: Any, **options: Any) -> Array:
@@ -77,75 +29,6 @@ def _rounded_once(operator: Callable[..., Array], x: Array, *inputs: Any, **opti
         return operator(x.astype(np.float64), *inputs, **options).astype(np.float32)
 
 
-def _hann_window(size: Scalar, *, periodic: int = 1, output_datatype: int = 1) -> Array:
-    return fastspectral.hann_window(size, periodic=bool(periodic), output_datatype=output_datatype)
-
-
-def _hamming_window(size: Scalar, *, periodic: int = 1, output_datatype: int = 1) -> Array:
-    return fastspectral.hamming_window(size, periodic=bool(periodic), output_datatype=output_datatype)
-
-
-def _blackman_window(size: Scalar, *, periodic: int = 1, output_datatype: int = 1) -> Array:
-    return fastspectral.blackman_window(size, periodic=bool(periodic), output_datatype=output_datatype)
-
-
-def _mel_weight_matrix(
-    num_mel_bins: Scalar,
-    dft_length: Scalar,
-    sample_rate: Scalar,
-    lower_edge_hertz: Scalar,
-    upper_edge_hertz: Scalar,
-    *,
-    output_datatype: int = 1,
-) -> Array:
-    return fastspectral.mel_weight_matrix(
-        num_mel_bins, dft_length, sample_rate, lower_edge_hertz, upper_edge_hertz, output_datatype=output_datatype
-    )
-
-
-def _conv_transpose(
-    X: Array,
-    W: Array,
-    B: Array | None = None,
-    *,
-    auto_pad: str = "NOTSET",
-    dilations: Sequence[int] | None = None,
-    group: int = 1,
-    kernel_shape: Sequence[int] | None = None,
-    output_padding: Sequence[int] | None = None,
-    output_shape: Sequence[int] | None = None,
-    pads: Sequence[int] | None = None,
-    strides: Sequence[int] | None = None,
-    workers: int | None = None,
-) -> Array:
-    return fastspectral.conv_transpose(
-        X,
-        W,
-        B,
-        auto_pad=auto_pad,
-        dilations=dilations,
-        group=group,
-        kernel_shape=kernel_shape,
-        output_padding=output_padding,
-        output_shape=output_shape,
-        pads=pads,
-        strides=strides,
-        workers=workers,
-    )
-
-
-# Of each operator: from which opset on which function computes it, newest first.
-OPERATORS: dict[str, tuple[tuple[int, Callable[..., Array]], ...]] = {
-    "BlackmanWindow": ((17, _blackman_window),),
-    "ConvTranspose": ((1, _conv_transpose),),
-    "DFT": ((20, _dft_20), (17, _dft_17)),
-    "HammingWindow": ((17, _hamming_window),),
-    "HannWindow": ((17, _hann_window),),
-    "MelWeightMatrix": ((17, _mel_weight_matrix),),
-    "STFT": ((17, _stft),),
-}
-
-
 def default_opset(imports: Iterable[onnx.OperatorSetIdProto]) -> int:
     """Give the version of the default domain that a model imports; 1, the first, where it imports none."""
     return next((entry.version for entry in imports if entry.domain in DEFAULT_DOMAINS), 1)
@@ -153,7 +36,7 @@ def default_opset(imports: Iterable[onnx.OperatorSetIdProto]) -> int:
 
 def is_served(node: onnx.NodeProto, opset: int) -> bool:
     """Tell whether fastspectral computes `node` in a model of version `opset` of the default domain."""
-    return node.domain in DEFAULT_DOMAINS and _function(node.op_type, opset) is not None
+    return node.domain in DEFAULT_DOMAINS and version_of(node.op_type, opset) is not None
 
 
 def bind(node: onnx.NodeProto, opset: int, *, workers: int | None = None) -> functools.partial[Array]:
@@ -174,31 +57,30 @@ def bind(node: onnx.NodeProto, opset: int, *, workers: int | None = None) -> fun
         If the node has an attribute that its operator does not know at this opset, no input where one is required, or
         too many inputs or outputs.
     """
-    function = _function(node.op_type, opset)
-    if function is None:
+    operator = version_of(node.op_type, opset)
+    if operator is None:
         raise ValueError(f"node must be one of {', '.join(OPERATORS)} of opset {opset}, got {node.op_type}")
-    parameters = inspect.signature(function).parameters
-    inputs = [name for name, p in parameters.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
-    required = [name for name in inputs if parameters[name].default is inspect.Parameter.empty]
-    keywords = {name for name in parameters if name not in inputs}
-    known = sorted(keywords - {"workers"})
+    inputs = [value.name for value in operator.inputs]
+    known = sorted(operator.defaults)
     where = f"{node.op_type} node {node_name(node)!r} of opset {opset}"
 
     attributes = {attribute.name: _attribute_value(attribute) for attribute in node.attribute}
     for name in attributes:
         if name not in known:
             raise ValueError(f"attributes of {where} must be among {known}, got {name!r}")
-    for i, name in enumerate(required):
-        if i >= len(node.input) or not node.input[i]:
-            raise ValueError(f"inputs of {where} must give {name} (input {i}), got {list(node.input)}")
+    for i, value in enumerate(operator.inputs):
+        if value.required and (i >= len(node.input) or not node.input[i]):
+            raise ValueError(f"inputs of {where} must give {value.name} (input {i}), got {list(node.input)}")
     if len(node.input) > len(inputs):
         raise ValueError(f"inputs of {where} must be at most {inputs}, got {list(node.input)}")
     if len(node.output) != 1 or not node.output[0]:
         raise ValueError(f"outputs of {where} must be one name, got {list(node.output)}")
 
-    if "workers" in keywords:
-        attributes["workers"] = workers
-    return functools.partial(function, **attributes)
+    options = {**operator.defaults, **attributes, **({"workers": workers} if operator.threaded else {})}
+    function = operator.compute
+    if operator.op_type in ("DFT", "STFT"):
+        function = functools.partial(_rounded_once, function)
+    return functools.partial(function, **options)
 
 
 def bind_weights(
@@ -219,7 +101,7 @@ def bind_weights(
 
 def output_element_type(node: onnx.NodeProto, input_element_type: int) -> int:
     """Give the element type (a TensorProto code) of a served node's output, from that of its first input."""
-    if node.op_type in ("DFT", "STFT", "ConvTranspose"):
+    if not any(attribute.name == "output_datatype" for attribute in OPERATORS[node.op_type][0].attributes):
         return input_element_type
     for attribute in node.attribute:
         if attribute.name == "output_datatype":
@@ -230,10 +112,6 @@ def output_element_type(node: onnx.NodeProto, input_element_type: int) -> int:
 def node_name(node: onnx.NodeProto) -> str:
     """Give the name of a node, or where it has none its first output, which is unique as well."""
     return str(node.name or next(iter(node.output), ""))
-
-
-def _function(op_type: str, opset: int) -> Callable[..., Array] | None:
-    return next((function for since, function in OPERATORS.get(op_type, ()) if opset >= since), None)
 
 
 def _attribute_value(attribute: onnx.AttributeProto) -> Any:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from fastspectral._arrays import as_float, as_index, deliver, output
 from fastspectral.ops._lines import flat, half_of, run
-from fastspectral.ops._shapes import check_frames, stft_spec
+from fastspectral.ops._shapes import STFTSpec, check_frames, stft_spec
 from fastspectral.plans import Lines, LineTransform, STFTPlan, line_transform, windowed_plan, with_window
 from fastspectral.recipes import LONGEST
 
@@ -95,19 +95,25 @@ def stft(
     size, parts = x.dtype.itemsize, 2 if spec.is_complex else 1
     if x.strides[1] != size * parts or (spec.is_complex and x.strides[2] != size):
         x = np.ascontiguousarray(x)
-    step_bytes = (
-        spec.frame_step * size * parts if spec.frames > 1 else 0
-    )  # one frame may have any step, beyond int64 in bytes
-    lines = Lines(spec.batch, spec.frames, x.strides[0], step_bytes, size * parts, half_of(x.dtype))
-    bytes_of_frame = spec.bins * 2 * size
-    out_lines = Lines(spec.batch, spec.frames, spec.frames * bytes_of_frame, bytes_of_frame, 2 * size, half_of(x.dtype))
-    kind = "complex" if spec.is_complex else "onesided" if spec.bins != spec.frame_length else "real"
-    n, bins = spec.frame_length, spec.bins
-    stored = bins if spec.is_complex and bins != n else 0
-    how = (kind, n, n, False, max(32, 8 * size), lines, out_lines, w is not None, stored)
+    how = frames_of(spec, x.strides[0], x.dtype, windowed=w is not None)
     plan = line_transform(*how) if w is None else windowed_transform(how, w.tobytes(), w.dtype, x.dtype)[1]
     run(plan, flat(x), y, workers)
     return deliver(y, out)
+
+
+def frames_of(spec: STFTSpec, signal_bytes: int, dtype: np.dtype[Any], *, windowed: bool) -> tuple[Any, ...]:
+    """Give the arguments of `line_transform` for the frames of signals that lie so many bytes apart."""
+    size, parts = dtype.itemsize, 2 if spec.is_complex else 1
+    step_bytes = (
+        spec.frame_step * size * parts if spec.frames > 1 else 0
+    )  # one frame may have any step, beyond int64 in bytes
+    lines = Lines(spec.batch, spec.frames, signal_bytes, step_bytes, size * parts, half_of(dtype))
+    bytes_of_frame = spec.bins * 2 * size
+    out_lines = Lines(spec.batch, spec.frames, spec.frames * bytes_of_frame, bytes_of_frame, 2 * size, half_of(dtype))
+    kind = "complex" if spec.is_complex else "onesided" if spec.bins != spec.frame_length else "real"
+    n, bins = spec.frame_length, spec.bins
+    stored = bins if spec.is_complex and bins != n else 0
+    return kind, n, n, False, max(32, 8 * size), lines, out_lines, windowed, stored
 
 
 @lru_cache(maxsize=16)

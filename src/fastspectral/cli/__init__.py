@@ -1,0 +1,1 @@
+"""The command line, ``python -m fastspectral``: one module for each verb."""

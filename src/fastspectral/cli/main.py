@@ -1,0 +1,36 @@
+"""The parser, and the way from a verb to its module."""
+
+import argparse
+import importlib
+from collections.abc import Sequence
+
+VERBS = {
+    "info": "versions, CPU, threads and cache: what a bug report needs",
+    "compile": "compile all kernels into the disk cache",
+    "run": "run a model, beside plain onnxruntime",
+    "compare": "error and speed of every served node of a model, beside onnxruntime's and float64",
+    "bench": "measure this machine beside the libraries that are installed",
+    "selftest": "compute the packaged cases by every variant and check their errors",
+    "ops": "the contract of the operators",
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """Give the parser of all verbs."""
+    made = argparse.ArgumentParser(
+        prog="python -m fastspectral", description="ONNX's DFT, STFT, windows and ConvTranspose on CPUs."
+    )
+    verbs = made.add_subparsers(dest="verb", required=True, metavar="verb")
+    for verb, text in VERBS.items():
+        module = importlib.import_module(f"fastspectral.cli.{verb}_verb")
+        verb_parser = verbs.add_parser(verb, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        module.add_arguments(verb_parser)
+        verb_parser.set_defaults(act=module.act)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what a verb says and give the exit code: 0, 1 where a check failed, 2 for bad use."""
+    parsed = parser().parse_args(arguments)
+    code: int = parsed.act(parsed)
+    return code
