@@ -9,23 +9,16 @@ against the same model around a float64 STFT in onnx's reference evaluator, and 
 import argparse
 import importlib.resources
 import time
-import wave
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import onnxruntime
+from _speech import SPEECH, read_wave
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
 from fastspectral.onnx import InferenceSession
-
-
-def read_wave(path):
-    """Give the samples of a 16-bit mono file as float32 between -1 and 1, and the sample rate."""
-    with wave.open(str(path)) as file:
-        samples = np.frombuffer(file.readframes(file.getnframes()), "<i2")
-        return samples.astype(np.float32) / 32768, file.getframerate()
 
 
 def best_run(session, feeds, runs):
@@ -64,7 +57,7 @@ def main():
     parser.add_argument("picture", nargs="?", type=Path, default=Path("whisper_features.png"), help="where to save it")
     picture = parser.parse_args().picture
 
-    speech, rate = read_wave(Path(__file__).parent / "data" / "speech.wav")
+    speech, rate = read_wave(SPEECH)
     model = importlib.resources.files("onnx_asr.preprocessors") / "data" / "whisper80.onnx"
     feeds = {"waveforms": speech[np.newaxis], "waveforms_lens": np.array([len(speech)])}
 

@@ -94,6 +94,12 @@ def test_the_newcomers_command_is_there():
     ) in COMMANDS
 
 
+def test_pictures_are_small_and_there():
+    pictures = re.findall(r"^!\[.+\]\((\S+)\)$", README, re.MULTILINE)
+    assert len(pictures) == 2
+    assert all(0 < (ROOT / picture).stat().st_size < 150_000 for picture in pictures)
+
+
 def test_table_of_speeds_is_generated_and_dated():
     (table,) = re.findall(r"^<!-- speed: begin -->\n(.*)^<!-- speed: end -->$", README, re.MULTILINE | re.DOTALL)
     assert re.search(r"20\d\d-\d\d-\d\d, by `python asv_benchmarks/readme_table\.py`", table)
