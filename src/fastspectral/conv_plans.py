@@ -604,14 +604,21 @@ def block_plan(
     geometry, stride, inner_count = table.geometry(header), int(rows[-1, layout.STRIDE]), numbered[-1]
     most_lines = min(block + reach, (block + reach + inner_count - 2) // inner_count + 1)
     base, tile = Variant(bits, lanes), Tile(bits, lanes, choice.rows, choice.vectors)
+    stored, of_two = Phases(bits, lanes, min(stride, lanes)), types.literal(2) if stride == 2 else types.none
     for column, value in (
         (layout.EXECUTOR, compiled_address(layout.transpose_blocks, base, *[INTEGER] * 9)),
         (layout.PACKER, compiled_address(layout.pack_tiles, tile, *[INTEGER] * 6)),
         (layout.SUMMER, compiled_address(layout.sum_tiles, tile, *[INTEGER] * 8)),
-        (layout.STORER, compiled_address(layout.store_batch, Phases(bits, lanes, min(stride, lanes)), *[INTEGER] * 10)),
+        (layout.STORER, compiled_address(layout.store_batch, stored, of_two, *[INTEGER] * 9)),
+        (layout.LINE_FINDER, compiled_address(layout.find_lines, *[INTEGER] * 5)),
+        (layout.COPY_FINDER, compiled_address(layout.find_copies, *[INTEGER] * 8)),
+        (layout.PANEL_FILLER, compiled_address(layout.fill_panel, base, *[INTEGER] * 8)),
+        (layout.ROW_MIXER, compiled_address(layout.mix_rows, base, *[INTEGER] * 5) if paired else 0),
+        (layout.TARGET_FINDER, compiled_address(layout.find_targets, *[INTEGER] * 4)),
         (layout.POSITIONS, positions),
         (layout.BLOCK, block),
         (layout.BLOCKS, -(-positions // block)),
+        (layout.ITEMS, -(-groups // groups_together) * -(-positions // block)),
         (layout.GROUPS_TOGETHER, groups_together),
         (layout.SHARED, choice.shared),
         (layout.REACH, reach),
@@ -621,7 +628,7 @@ def block_plan(
         (layout.FIRST_CLASS, table.first_class),
         (layout.PACKS, len(table.packs)),
         (layout.FIRST_PACK, table.first_pack),
-        (layout.MOST_SLOTS, table.most_slots),
+        (layout.SLOT_WORDS, table.most_slots * layout.PACKED_TOGETHER * choice.rows),  # a number takes a word at most
         (layout.LINES_AHEAD, 2 if images * groups * out_channels * out_plane * size > HELD_OUTPUT else 0),
         (layout.TILE_WIDTH, width),
         (layout.PANEL_PITCH, pitch),

@@ -61,11 +61,15 @@ CLASSES, FIRST_CLASS, LINES_AHEAD, TILE_WIDTH = 17, 18, 21, 22
 PANEL_PITCH, STAGED_BYTES, PANEL_BYTES, SUMS_BYTES, MOST_LINES, MOST_OUTER, MOST_COPIES = 23, 24, 25, 26, 27, 28, 29
 # Whether the panel has one row for a channel, read at all offsets, and how many positions such a row reaches over the block's.
 SHARED, REACH = 30, 31
-# The packings, and the most slots that one has.
-PACKS, FIRST_PACK, MOST_SLOTS = 32, 33, 34
+# The packings, and the memory for the slots of one worker, in words of 8 bytes.
+PACKS, FIRST_PACK, SLOT_WORDS = 32, 33, 34
 # Whether x itself is the panel: positions are the numbers of a plane, at one offset, and every number is read once.
 DIRECT = 35
-HEADER = 36
+# Addresses of the parts of the executor.  As functions that it calls they would be compiled twice, in themselves and in it, and one that a plan does not
+# need as well: a first call took 1.4 times as long.
+LINE_FINDER, COPY_FINDER, PANEL_FILLER, ROW_MIXER, TARGET_FINDER = 36, 37, 38, 39, 40
+ITEMS = 41  # blocks of positions, for all groups
+HEADER = 42
 # An axis: sizes, and the distance of its neighbours in a plane of x and of y.  COUNT: how many positions there are, STEP: how
 # many inputs from one to the next, STRIDE: how many outputs.  NUMBERED: how many positions are numbered: behind those there
 # are, where rows are shared, as many more as the offsets differ by, which have no outputs.
@@ -107,9 +111,10 @@ COPY_TARGET, COPY_SOURCE = 0, 1
 COPY_COLUMNS = 2
 ZEROS = -1  # in place of where in x, for zeros
 OUTSIDE = -1  # in place of the output line of a line, where there is none
+# In front of a list of lines, and of one of copies, stands how many there are; of copies, how many numbers.
+COUNT_BYTES = 8
 ALIGNMENT = 64
 PACKED_TOGETHER = 8  # channels
-MOST_ROWS = 24  # of a tile
 
 
 def scratch_words(geometry: Any) -> int:
@@ -117,7 +122,9 @@ def scratch_words(geometry: Any) -> int:
     tables = (
         geometry[MOST_LINES] * (LINE_J + geometry[AXES] + geometry[MOST_OUTER]) + geometry[MOST_COPIES] * COPY_COLUMNS
     )
-    return int(geometry[PANEL_BYTES] + geometry[STAGED_BYTES] + geometry[SUMS_BYTES] + ALIGNMENT) // 8 + int(tables)
+    return int(
+        geometry[PANEL_BYTES] + geometry[STAGED_BYTES] + geometry[SUMS_BYTES] + ALIGNMENT + 2 * COUNT_BYTES
+    ) // 8 + int(tables)
 
 
 # ------------------------------------------------------------------------------------------------------------- weights
@@ -148,7 +155,7 @@ def add_scaled(variant: Any, source: int, factor: float, target: int, size: int,
 def pack_tiles(tile: Any, w: int, table: int, packed: int, slots: int, begin: int, end: int) -> None:
     """Do packings begin … end − 1, numbered through all groups: weights as a tile reads them, by term and row.
 
-    w, table, packed, slots: addresses, the last one of memory for `MOST_SLOTS` x `PACKED_TOGETHER` columns of a tile.
+    w, table, packed, slots: addresses, the last one of SLOT_WORDS words.
     """
     size, column, geometry = number_bytes(tile), one_column(tile), pointer(table)
     channels, step = geometry[CHANNELS], tile_rows(tile) * size
@@ -190,16 +197,9 @@ def pack_tiles(tile: Any, w: int, table: int, packed: int, slots: int, begin: in
 
 
 @njit
-def slot_words(geometry: Any) -> int:
-    """Give the memory for the slots of one worker, in words of 8 bytes: enough for any tile."""
-    words: int = geometry[MOST_SLOTS] * PACKED_TOGETHER * MOST_ROWS
-    return words
-
-
-@njit
 def pack_weights(w: Any, packed: Any, geometry: Any) -> None:
     """Pack all weights, which must be finite.  w, packed: flat."""
-    slots, packs = np.empty(slot_words(geometry), np.int64), geometry[GROUPS] * geometry[PACKS]
+    slots, packs = np.empty(geometry[SLOT_WORDS], np.int64), geometry[GROUPS] * geometry[PACKS]
     addresses = w.ctypes.data, geometry.ctypes.data, packed.ctypes.data
     call_address(geometry[PACKER], (0, *addresses, slots.ctypes.data, 0, packs))
     slots[0] = 0  # keeps it until here
@@ -208,7 +208,7 @@ def pack_weights(w: Any, packed: Any, geometry: Any) -> None:
 @njit(parallel=True)
 def pack_weights_parallel(w: Any, packed: Any, geometry: Any, workers: int) -> None:
     """Do `pack_weights` with the packings shared among workers."""
-    packs, slots = geometry[GROUPS] * geometry[PACKS], np.empty((workers, slot_words(geometry)), np.int64)
+    packs, slots = geometry[GROUPS] * geometry[PACKS], np.empty((workers, geometry[SLOT_WORDS]), np.int64)
     addresses = w.ctypes.data, geometry.ctypes.data, packed.ctypes.data
     for worker in prange(workers):
         begin, end = packs * worker // workers, packs * (worker + 1) // workers
@@ -219,12 +219,12 @@ def pack_weights_parallel(w: Any, packed: Any, geometry: Any, workers: int) -> N
 # --------------------------------------------------------------------------------------------------------------- panel
 
 
-@njit
-def find_lines(geometry: Any, first: int, count: int, everywhere: bool, lines: Any) -> int:
-    """Write the lines of the positions first … first + count − 1; return how many.
+def find_lines(table: int, first: int, count: int, everywhere: int, line_table: int) -> None:
+    """Write the lines of the positions first … first + count − 1, and how many.
 
-    everywhere: also of positions that have no outputs.
+    everywhere: whether also of positions that have no outputs; the tables: addresses.
     """
+    geometry, lines = pointer(table), pointer(line_table)
     axes = geometry[AXES]
     last = HEADER + (axes - 1) * AXIS_COLUMNS
     stride, numbered = geometry[last + STRIDE], geometry[last + NUMBERED]
@@ -249,19 +249,20 @@ def find_lines(geometry: Any, first: int, count: int, everywhere: bool, lines: A
             lines[line + LINE_HIGH] = max(low, min(length, (geometry[last + OUT_SIZE] - output) // stride))
             found += 1
         done += there
-    return found
+    pointer(line_table - COUNT_BYTES)[0] = found
 
 
-@njit
 def find_copies(
-    geometry: Any, here: int, size: int, vector: int, end: int, lines: Any, line_count: int, group: int, copies: Any
-) -> int:
-    """Find the registers that fill the rows of a channel up to position `end`, at all offsets of a class; return how many.
+    table: int, here: int, size: int, vector: int, end: int, line_table: int, group: int, copy_table: int
+) -> None:
+    """Find the registers that fill the rows of a channel up to position `end`, at all offsets of a class, and how many.
 
     They are to be stored in their order, each over what the one before wrote too far.  Lines that are neighbours in x as
     well are copied as one.  vector: numbers in a register; copies: in bytes, for the first channel of a group; behind the
     last one, how far they read.
     """
+    geometry, lines, copies = pointer(table), pointer(line_table), pointer(copy_table)
+    line_count = pointer(line_table - COUNT_BYTES)[0]
     axes, step = geometry[AXES], vector * size
     last = HEADER + (axes - 1) * AXIS_COLUMNS
     apart = geometry[last + STEP]  # inputs that are copied
@@ -315,15 +316,15 @@ def find_copies(
             copies[found + COPY_TARGET], copies[found + COPY_SOURCE] = at, ZEROS
             at, found = at + step, found + COPY_COLUMNS
     copies[found + COPY_SOURCE] = reach
-    return found
+    pointer(copy_table - COUNT_BYTES)[0] = found
 
 
-@njit
-def mix_rows(variant: Any, geometry: Any, here: int, staged: int, panel: int, width: int) -> None:
+def mix_rows(variant: Any, table: int, here: int, staged: int, panel: int, width: int) -> None:
     """Make the panel's rows of a channel from those that are staged, by sums and differences.
 
     panel: address of the first row; width: bytes of a row that are needed.
     """
+    geometry = pointer(table)
     pitch, step = geometry[PANEL_PITCH], lanes_of_register(variant) * number_bytes(variant)
     first, count = geometry[here + MIX_LIST], geometry[here + STAGED]
     for mix in range(first, first + 4 * geometry[here + MIXES], 4):
@@ -339,23 +340,22 @@ def mix_rows(variant: Any, geometry: Any, here: int, staged: int, panel: int, wi
                 store(load(variant, a + at) + load(variant, b + at) * factor, target + at)
 
 
-@njit
 def fill_panel(
     variant: Any,
     x: int,
-    geometry: Any,
+    table: int,
     here: int,
     groups: int,
-    copies: Any,
-    end: int,
+    copy_table: int,
     panel: int,
     staged: int,
     width: int,
 ) -> None:
     """Write to the panel what a class needs of x for some groups: by group, read and channel.
 
-    A channel is copied for all offsets while it is in the first-level cache.  end: of the copies; width: bytes of a row.
+    A channel is copied for all offsets while it is in the first-level cache.  width: bytes of a row.
     """
+    geometry, copies, end = pointer(table), pointer(copy_table), pointer(copy_table - COUNT_BYTES)[0]
     size, step, zero = number_bytes(variant), lanes_of_register(variant) * number_bytes(variant), splat(variant, 0.0)
     channels, offsets, single = geometry[CHANNELS], geometry[here + OFFSETS], one_lane(variant)
     mixes, apart = geometry[here + MIXES], geometry[HEADER + (geometry[AXES] - 1) * AXIS_COLUMNS + STEP]
@@ -383,7 +383,7 @@ def fill_panel(
                         store(load(single, place), target)
                         place, target = place + apart * size, target + size
             if mixes:
-                mix_rows(variant, geometry, here, staged, row, width)
+                call_address(geometry[ROW_MIXER], (0, table, here, staged, row, width))
 
 
 # ---------------------------------------------------------------------------------------------------------------- sums
@@ -421,9 +421,10 @@ def sum_tiles(
 # ------------------------------------------------------------------------------------------------------------- results
 
 
-@njit
-def find_targets(geometry: Any, here: int, lines: Any, line_count: int, targets: Any) -> None:
+def find_targets(table: int, here: int, line_table: int, target_table: int) -> None:
     """Find where the lines are in the output of the first channel, for every outer phase of a class."""
+    geometry, lines, targets = pointer(table), pointer(line_table), pointer(target_table)
+    line_count = pointer(line_table - COUNT_BYTES)[0]
     axes, phases = geometry[AXES], geometry[here + PHASES]
     for p in range(phases):
         phase = geometry[here + PHASE_LIST] + p * (axes - 1)
@@ -513,6 +514,7 @@ def store_line_of_two(variant: Any, b: int, sums: int, pitch: int, target: int, 
 
 def store_batch(
     variant: Any,
+    of_two: Any,
     b: int,
     y: int,
     sums: int,
@@ -521,15 +523,15 @@ def store_batch(
     unit: int,
     end: int,
     line_table: int,
-    line_count: int,
     target_table: int,
 ) -> None:
     """Store the sums of units unit … end − 1 of the class that is `here` in the geometry, plus the bias.
 
-    b, y: addresses of a group's first channel, b 0 for none; the other tables: addresses.
+    of_two: of type None, or where there are two phases a literal: Numba prunes the branch that is not needed.  b, y: addresses
+    of a group's first channel, b 0 for none; the other tables: addresses.
     """
     size, geometry, targets = number_bytes(variant), pointer(table), pointer(target_table)
-    pitch = geometry[PANEL_PITCH]
+    pitch, line_count = geometry[PANEL_PITCH], pointer(line_table - COUNT_BYTES)[0]
     axes, phases, lines_ahead = geometry[AXES], geometry[here + PHASES], geometry[LINES_AHEAD]
     last = HEADER + (axes - 1) * AXIS_COLUMNS
     stride, out_size = geometry[last + STRIDE], geometry[last + OUT_SIZE]
@@ -552,10 +554,11 @@ def store_batch(
                     coming += (targets[later * geometry[MOST_LINES] + ahead] + line[LINE_OUTPUT]) * size
                     for at in range(0, line[LINE_LENGTH] * stride * size, ALIGNMENT):
                         prefetch_write(coming + at)
-            if stride == 2:
-                store_line_of_two(variant, bias, source, pitch, target, line, out_size)
-            else:
+            general = of_two is None  # on a name, for Numba prunes no branch whose condition is written into it
+            if general:
                 store_line(variant, bias, source, pitch, target, stride, line, out_size)
+            else:
+                store_line_of_two(variant, bias, source, pitch, target, line, out_size)
 
 
 # -------------------------------------------------------------------------------------------------------------- blocks
@@ -575,16 +578,15 @@ def transpose_blocks(
     panel = (scratch + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
     staged = panel + geometry[PANEL_BYTES]
     sums = staged + geometry[STAGED_BYTES]
-    tables = sums + geometry[SUMS_BYTES]
-    targets = tables + 8 * geometry[MOST_LINES] * (LINE_J + axes)
-    copies = targets + 8 * geometry[MOST_LINES] * geometry[MOST_OUTER]
-    lines = pointer(tables)
+    lines = sums + geometry[SUMS_BYTES] + COUNT_BYTES
+    targets = lines + 8 * geometry[MOST_LINES] * (LINE_J + axes)
+    copies = targets + 8 * geometry[MOST_LINES] * geometry[MOST_OUTER] + COUNT_BYTES
     for item in range(begin, end):
         part, rest = item % parts, item // parts
         number, group = rest % geometry[BLOCKS], rest // geometry[BLOCKS] * together
         count, groups = min(block, geometry[POSITIONS] - number * block), min(together, geometry[GROUPS] - group)
         columns = (count + width - 1) // width
-        line_count = find_lines(geometry, number * block, count, False, lines)
+        call_address(geometry[LINE_FINDER], (table, number * block, count, 0, lines))
         # Behind the last plane of x there is nothing that a tile could read.
         direct = geometry[DIRECT] != 0 and number * block + columns * width <= geometry[PLANE]
         filled, pitch = direct, geometry[PLANE] * size if direct else geometry[PANEL_PITCH]
@@ -597,14 +599,14 @@ def transpose_blocks(
             if not filled:
                 shared, end = geometry[SHARED], columns * width + geometry[REACH]
                 if shared:
-                    line_count = find_lines(
-                        geometry, number * block, min(end, geometry[POSITIONS] - number * block), True, lines
-                    )
-                found = find_copies(geometry, here, size, vector, end, lines, line_count, group, pointer(copies))
-                fill_panel(variant, x, geometry, here, groups, pointer(copies), found, panel, staged, end * size)
+                    reached = min(end, geometry[POSITIONS] - number * block)
+                    call_address(geometry[LINE_FINDER], (table, number * block, reached, 1, lines))
+                call_address(geometry[COPY_FINDER], (table, here, size, vector, end, lines, group, copies))
+                call_address(geometry[PANEL_FILLER], (0, x, table, here, groups, copies, panel, staged, end * size))
                 if shared:
-                    line_count, filled = find_lines(geometry, number * block, count, False, lines), True
-            find_targets(geometry, here, lines, line_count, pointer(targets))
+                    call_address(geometry[LINE_FINDER], (table, number * block, count, 0, lines))
+                    filled = True
+            call_address(geometry[TARGET_FINDER], (table, here, lines, targets))
             terms = geometry[CHANNELS] * geometry[here + OFFSETS]
             for g in range(groups):
                 rows, weights = panel + g * terms * pitch, w + (group + g) * geometry[PACKED] * size
@@ -622,15 +624,8 @@ def transpose_blocks(
                     unit_end = min(unit + geometry[here + BATCH_UNITS], units)
                     call_address(
                         geometry[STORER],
-                        (0, bias, target, sums, table, here, unit, unit_end, tables, line_count, targets),
+                        (0, 0, bias, target, sums, table, here, unit, unit_end, lines, targets),
                     )
-
-
-@njit
-def items_of(geometry: Any) -> int:
-    """Give the number of blocks of positions, for all groups."""
-    items: int = (geometry[GROUPS] + geometry[GROUPS_TOGETHER] - 1) // geometry[GROUPS_TOGETHER] * geometry[BLOCKS]
-    return items
 
 
 @njit
@@ -644,7 +639,7 @@ def conv_transpose_blocks(x: Any, packed: Any, b: Any, y: Any, geometry: Any, sc
     source, weights, target, table = x.ctypes.data, packed.ctypes.data, y.ctypes.data, geometry.ctypes.data
     call_address(
         geometry[EXECUTOR],
-        (0, source, weights, bias, target, table, scratch.ctypes.data, 0, items_of(geometry), 1),
+        (0, source, weights, bias, target, table, scratch.ctypes.data, 0, geometry[ITEMS], 1),
     )
 
 
@@ -653,8 +648,8 @@ def conv_transpose_blocks_parallel(x: Any, packed: Any, b: Any, y: Any, geometry
     """Do `conv_transpose_blocks` with the work shared among as many workers as `scratch` has rows."""
     workers = scratch.shape[0]
     # At least four items for each worker, so that their shares differ by a quarter at most.
-    parts = max(1, 4 * workers // items_of(geometry))
-    items = items_of(geometry) * parts
+    parts = max(1, 4 * workers // geometry[ITEMS])
+    items = geometry[ITEMS] * parts
     bias = np.intp(b.ctypes.data) if b.size else 0
     source, weights, target, table = x.ctypes.data, packed.ctypes.data, y.ctypes.data, geometry.ctypes.data
     for worker in prange(workers):
