@@ -13,12 +13,12 @@ from fastspectral._threads import resolve_workers, shared
 from fastspectral.conv_plans import LEAST_PAIRED_CHANNELS, Axis, BlockPlan, Choice, block_plan, describe
 from fastspectral.kernels.conv_transpose import (
     EXECUTOR,
+    ITEMS,
     all_below,
     conv_transpose_blocks,
     conv_transpose_blocks_parallel,
     conv_transpose_direct,
     conv_transpose_direct_parallel,
-    items_of,
     pack_weights,
     pack_weights_parallel,
 )
@@ -140,7 +140,7 @@ class ConvTransposePlan:
         if weights is None:
             raise ValueError("w must be finite and not empty, and strides below 2^14 together, for @njit code")
         shape, geometry = np.array(output_shape, np.int64), blocks.geometry
-        entry, items = int(geometry[EXECUTOR]), items_of(geometry)
+        entry, items = int(geometry[EXECUTOR]), int(geometry[ITEMS])
         return ConvTransposeArrays(shape, weights, self._bias, geometry, blocks.scratch_words, entry, items)
 
     def _prepare(self, x_shape: tuple[int, ...], workers: int | None) -> _Prepared:
