@@ -6,20 +6,14 @@ One thread on one core.  In every round each library has its turn, in an order t
 fills the caches; a time is the shortest of all rounds.
 """
 
-import datetime as dt
-import importlib.metadata
 import os
 import time
-from pathlib import Path
 
+import readme
 from benchmarks import common, conv_transpose, fft, stft
 
-import fastspectral
 from fastspectral.cli import libraries
-from fastspectral.kernels.lanes import lanes_of, register_bytes
 
-README = Path(__file__).parents[1] / "README.md"
-BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 COMMAND = "python asv_benchmarks/readme_table.py"
 SECONDS = 2.0  # of rounds for each row and library
 ROWS = [
@@ -37,7 +31,6 @@ ROWS = [
     ("conv_transpose", conv_transpose.ConvTranspose, "vocoder, 16 taps, stride 8"),
     ("conv_transpose", conv_transpose.ConvTranspose, "U-Net, 2 x 2 taps, stride 2"),
 ]
-REGISTERS = {64: "AVX-512", 32: "AVX or AVX2", 16: "SSE2 or NEON", 0: "no vector"}
 LARGEST_ERROR = 100  # eps; a row with a library beyond it says so
 
 
@@ -90,24 +83,13 @@ def table(dtype="float32"):
     return ["| " + " | ".join(line) + " |" for line in lines], names
 
 
-def version(name):
-    return importlib.metadata.version(name)
-
-
 def main():
     """Measure, and replace what is between the two comments."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     lines, names = table()
-    others = ", ".join(f"{name} {version(name)}" for name in [*names[1:], "numba"])
-    note = (
-        f"float32, one thread, {dt.datetime.now(dt.UTC):%Y-%m-%d}, by `{COMMAND}`. "
-        f"Numba's registers here: {REGISTERS[register_bytes()]}, {lanes_of(32)} float32 lanes. "
-        f"fastspectral {fastspectral.__version__} beside {others}. A ratio above 1 means that fastspectral is the fastest."
-    )
-    before, rest = README.read_text(encoding="utf-8").split(BEGIN)
-    after = rest.split(END)[1]
-    README.write_text("\n".join([before + BEGIN, note, "", *lines, END + after]), encoding="utf-8")
+    note = f"float32, one thread, {readme.circumstances(COMMAND, names)} A ratio above 1 means that fastspectral is the fastest."
+    readme.replace("speed", [note, "", *lines])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """README.md: its Python runs, its commands name what is there, and CI runs its test command."""
 
+import math
 import os
 import re
 import shlex
@@ -105,3 +106,11 @@ def test_table_of_speeds_is_generated_and_dated():
     assert re.search(r"20\d\d-\d\d-\d\d, by `python asv_benchmarks/readme_table\.py`", table)
     assert len(re.findall(r"^\| \w+, .* \|$", table, re.MULTILINE)) >= 12
     assert str(ROOT) not in README
+
+
+def test_table_of_errors_is_generated_and_bounded():
+    (table,) = re.findall(r"^<!-- accuracy: begin -->\n(.*)^<!-- accuracy: end -->$", README, re.MULTILINE | re.DOTALL)
+    assert re.search(r"20\d\d-\d\d-\d\d, by `python asv_benchmarks/accuracy_table\.py`", table)
+    rows = re.findall(r"^\| float\d\d, (\d+) \| (\S+) \|", table, re.MULTILINE)
+    assert len(rows) == 24
+    assert all(float(eps) <= 0.6 * math.log2(int(n)) ** 0.5 for n, eps in rows)  # the bound that is stated above it
