@@ -11,7 +11,7 @@ import warnings
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import fastspectral
@@ -273,6 +273,8 @@ def test_windows_and_mel_weights(guarded, data):
     if kind == "mel":
         arguments = [draw(index(0, 12)), draw(index(1, 300)), draw(index(1, 48000))]
         edges = [draw(mostly(st.floats(0, 9000), -1.0, np.inf, np.nan, "1", None, 1e300)) for _ in range(2)]
+        # Of 2^31 bands or bins a machine may have the memory, or promise it.
+        assume(not any(isinstance(one, int) and 2**20 < one < 2**60 for one in arguments))
         with contextlib.suppress(*REFUSED):
             result = fastspectral.mel_weight_matrix(*arguments, *edges, output_datatype=datatype)
             exact = oracles.mel_weight_matrix(*[int(np.asarray(one).item()) for one in arguments], *map(float, edges))
