@@ -7,12 +7,12 @@ fills the caches; a time is the shortest of all rounds.
 """
 
 import os
-import time
 
 import readme
 from benchmarks import common, conv_transpose, fft, stft
 
 from fastspectral.cli import libraries
+from fastspectral.cli.bench_verb import cell, shortest_times
 
 COMMAND = "python asv_benchmarks/readme_table.py"
 SECONDS = 2.0  # of rounds for each row and library
@@ -31,14 +31,6 @@ ROWS = [
     ("conv_transpose", conv_transpose.ConvTranspose, "vocoder, 16 taps, stride 8"),
     ("conv_transpose", conv_transpose.ConvTranspose, "U-Net, 2 x 2 taps, stride 2"),
 ]
-LARGEST_ERROR = 100  # eps; a row with a library beyond it says so
-
-
-def timed(call, repeats):
-    start = time.perf_counter()
-    for _ in range(repeats):
-        call()
-    return (time.perf_counter() - start) / repeats
 
 
 def measure(benchmark, workload, dtype):
@@ -51,20 +43,7 @@ def measure(benchmark, workload, dtype):
         except NotImplementedError:
             continue
         errors[name] = common.error_eps(calls[name](), exact)
-    repeats = {name: max(1, min(500, round(1e-3 / timed(call, 1)))) for name, call in calls.items()}
-    best, order = {}, list(calls)
-    finish, rounds = time.perf_counter() + SECONDS * len(calls), 0
-    while time.perf_counter() < finish or rounds < 3:
-        order, rounds = order[1:] + order[:1], rounds + 1
-        for name in order:
-            calls[name]()
-            best[name] = min(timed(calls[name], repeats[name]), best.get(name, float("inf")))
-    return best, errors
-
-
-def cell(seconds, error):
-    text = f"{1e6 * seconds:.0f} µs" if seconds < 1e-3 else f"{1e3 * seconds:.3g} ms"
-    return text if error < LARGEST_ERROR else f"{text} (error {error:.0f} eps)"
+    return shortest_times(calls, SECONDS), errors
 
 
 def table(dtype="float32"):

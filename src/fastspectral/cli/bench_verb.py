@@ -70,7 +70,7 @@ def _measured(case: Case, seconds: float) -> tuple[dict[str, float], dict[str, s
         except NotImplementedError:
             calls.pop(name, None)
     best = shortest_times(calls, seconds)
-    return best, {name: _cell(best[name], errors[name]) for name in best}
+    return best, {name: cell(best[name], errors[name]) for name in best}
 
 
 def call_of(library: Library, case: Case, arrays: Mapping[str, Array]) -> Call:
@@ -133,7 +133,8 @@ def _error(result: Any, exact: Array) -> float:
     return error_eps(actual.reshape(exact.shape), exact)
 
 
-def _cell(seconds: float, error: float) -> str:
+def cell(seconds: float, error: float) -> str:
+    """Give a time, with its error if that is large."""
     text = f"{1e6 * seconds:.3g} µs" if seconds < 1e-3 else f"{1e3 * seconds:.3g} ms"
     return text if error < LARGEST_ERROR else f"{text} (error {error:.0f} eps)"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fastspectral.cli.models import attempt, load, read_inputs, reported
+from fastspectral.cli.models import add_model_arguments, attempt, load, read_inputs, reported
 from fastspectral.cli.terminal import milliseconds, progress, say, table
 from fastspectral.contract.cases import error_eps
 from fastspectral.contract.definitions import DEFINITIONS
@@ -15,15 +15,7 @@ from fastspectral.contract.definitions import DEFINITIONS
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Tell the parser what the verb takes."""
-    parser.add_argument("model", help="path of an .onnx file")
-    parser.add_argument(
-        "--input",
-        action="append",
-        default=[],
-        metavar="NAME=FILE.npy",
-        help="an input; without, floats of fixed shape are noise",
-    )
-    parser.add_argument("--threads", type=int, help="for onnxruntime and fastspectral; by default all that pay")
+    add_model_arguments(parser)
 
 
 def act(arguments: argparse.Namespace) -> int:

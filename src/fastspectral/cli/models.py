@@ -1,5 +1,6 @@
 """Models and their inputs, from files."""
 
+import argparse
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,6 +12,19 @@ import numpy as np
 from fastspectral.cli.terminal import fail, reason_of
 
 RUNS, SECONDS = 3, 1.0  # of which a time is the shortest: at least so many, until so long
+
+
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """Tell the parser what every verb takes that runs a model."""
+    parser.add_argument("model", help="path of an .onnx file")
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=FILE.npy",
+        help="an input; without, floats of fixed shape are noise",
+    )
+    parser.add_argument("--threads", type=int, help="for onnxruntime and fastspectral; by default all that pay")
 
 
 @contextlib.contextmanager

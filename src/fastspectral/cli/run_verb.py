@@ -7,22 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from fastspectral.cli.models import attempt, best_time, load, read_inputs, reported
+from fastspectral.cli.models import add_model_arguments, attempt, best_time, load, read_inputs, reported
 from fastspectral.cli.terminal import milliseconds, say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Tell the parser what the verb takes."""
-    parser.add_argument("model", help="path of an .onnx file")
-    parser.add_argument(
-        "--input",
-        action="append",
-        default=[],
-        metavar="NAME=FILE.npy",
-        help="an input; without, floats of fixed shape are noise",
-    )
+    add_model_arguments(parser)
     parser.add_argument("--output-dir", default=".", metavar="FOLDER", help="where each output goes, as NAME.npy")
-    parser.add_argument("--threads", type=int, help="for onnxruntime and fastspectral; by default all that pay")
 
 
 def act(arguments: argparse.Namespace) -> int:

@@ -56,20 +56,20 @@ AXES, IMAGES, GROUPS, CHANNELS, OUT_CHANNELS, PLANE, OUT_PLANE, TAPS = 4, 5, 6, 
 # How it is cut: BLOCK positions of GROUPS_TOGETHER groups at a time.  PACKED: numbers in a group's packed weights.
 # LINES_AHEAD: how many lines of y are filled while one comes to the caches, 0 to let them come when they are filled.
 POSITIONS, BLOCK, BLOCKS, GROUPS_TOGETHER, PACKED = 12, 13, 14, 15, 16
-CLASSES, FIRST_CLASS, LINES_AHEAD, TILE_WIDTH = 17, 18, 21, 22
+CLASSES, FIRST_CLASS, PACKS, FIRST_PACK, LINES_AHEAD, TILE_WIDTH = 17, 18, 19, 20, 21, 22
 # Bytes from row to row of the panel and of the sums, and what a worker's scratch consists of.
 PANEL_PITCH, STAGED_BYTES, PANEL_BYTES, SUMS_BYTES, MOST_LINES, MOST_OUTER, MOST_COPIES = 23, 24, 25, 26, 27, 28, 29
 # Whether the panel has one row for a channel, read at all offsets, and how many positions such a row reaches over the block's.
 SHARED, REACH = 30, 31
-# The packings, and the memory for the slots of one worker, in words of 8 bytes.
-PACKS, FIRST_PACK, SLOT_WORDS = 32, 33, 34
+# The memory for the slots of one worker that packs weights, in words of 8 bytes.
+SLOT_WORDS = 32
 # Whether x itself is the panel: positions are the numbers of a plane, at one offset, and every number is read once.
-DIRECT = 35
+DIRECT = 33
 # Addresses of the parts of the executor.  As functions that it calls they would be compiled twice, in themselves and in it, and one that a plan does not
 # need as well: a first call took 1.4 times as long.
-LINE_FINDER, COPY_FINDER, PANEL_FILLER, ROW_MIXER, TARGET_FINDER = 36, 37, 38, 39, 40
-ITEMS = 41  # blocks of positions, for all groups
-HEADER = 42
+LINE_FINDER, COPY_FINDER, PANEL_FILLER, ROW_MIXER, TARGET_FINDER = 34, 35, 36, 37, 38
+ITEMS = 39  # blocks of positions, for all groups
+HEADER = 40
 # An axis: sizes, and the distance of its neighbours in a plane of x and of y.  COUNT: how many positions there are, STEP: how
 # many inputs from one to the next, STRIDE: how many outputs.  NUMBERED: how many positions are numbered: behind those there
 # are, where rows are shared, as many more as the offsets differ by, which have no outputs.

@@ -21,7 +21,8 @@ def roots_of_one(numerators: Any, n: int, bits: int = 64) -> Any:
     step = PI / (4 * n) if bits == 64 else float(PI / (4 * n))
     out = np.empty(turns.shape, np.complex128)
     flat, flat_out = turns.reshape(-1), out.reshape(-1)
-    # The first octant has an eighth of the points, where n is a multiple of 8: worth a table if many are wanted.
+    # The first octant has an eighth of the points, where n is a multiple of 8: worth a table if many are wanted, and as
+    # many as stay in the cache.
     angles = np.arange(0, n + 1, 8) * step if n % 8 == 0 and BLOCK >= turns.size > n // 8 else None
     octant_points = None if angles is None else (np.cos(angles).astype(np.float64), np.sin(angles).astype(np.float64))
     for start in range(0, flat.size, BLOCK):
