@@ -1,5 +1,6 @@
 """A drop-in for onnxruntime.InferenceSession that computes ONNX's spectral operators and ConvTranspose itself."""
 
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,6 +27,9 @@ class InferenceSession:
     Nodes inside the bodies of If, Loop and Scan and inside model-local functions stay with onnxruntime, and so does a
     node if a value that is no tensor (a sequence, an optional, a map) would have to leave onnxruntime to run it.  A
     served node that depends on constants only is computed once, here.
+
+    A pickled session loads its model anew where it is unpickled, by the path or from the bytes that it was made of.
+    onnxruntime's session options cannot be pickled, and a session that was given some cannot either.
 
     Parameters
     ----------
@@ -72,6 +76,8 @@ class InferenceSession:
                 f"path_or_bytes must be a path or the bytes of a model, got {type(path_or_bytes).__name__} "
                 "(a ModelProto gives its bytes by SerializeToString)"
             )
+        given = path_or_bytes if isinstance(path_or_bytes, bytes) else Path(path_or_bytes).absolute()
+        self._made_of = given, sess_options, providers, provider_options, kwargs
         self._session_arguments = {"providers": providers, "provider_options": provider_options, **kwargs}
         self._sess_options = sess_options
         self._seconds: dict[int, float] = {}
@@ -157,6 +163,10 @@ class InferenceSession:
     def get_session_options(self) -> onnxruntime.SessionOptions:
         """Give the options of the onnxruntime sessions."""
         return self._sess_options or onnxruntime.SessionOptions()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        *arguments, keywords = self._made_of
+        return functools.partial(InferenceSession, **keywords), tuple(arguments)
 
     def _take_whole(self, model: onnx.ModelProto | None, path_or_bytes: str | os.PathLike[str] | bytes) -> None:
         """Leave all to one onnxruntime session, which is made of what the user gave."""

@@ -48,12 +48,7 @@ class _Prepared(NamedTuple):
     weights: Array | None
 
 
-class ConvTransposeArrays(NamedTuple):
-    """Transposed convolutions of x of one shape, for calls from the user's own @njit code; made by `ConvTransposePlan.for_njit`.
-
-    Its Numba type depends on the dtype only.  It holds addresses, which are of no use to another process.
-    """
-
+class _Arrays(NamedTuple):
     output_shape: npt.NDArray[np.int64]  # a tuple could not go into a prange
     weights: Array
     bias: Array
@@ -61,6 +56,19 @@ class ConvTransposeArrays(NamedTuple):
     scratch_words: int
     entry: int  # address of the executor
     items: int  # of its work
+
+
+class ConvTransposeArrays(_Arrays):
+    """Transposed convolutions of x of one shape, for calls from the user's own @njit code; made by `ConvTransposePlan.for_njit`.
+
+    Its Numba type depends on the dtype only.  It holds addresses, which are of no use to another process: a pickled one is made anew where it is unpickled.
+    """
+
+    # And the shape of x.  It is no field, for Numba's types know no such object.
+    made_of: tuple["ConvTransposePlan", tuple[int, ...]]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ConvTransposePlan.for_njit, self.made_of
 
 
 class ConvTransposePlan:
@@ -141,7 +149,9 @@ class ConvTransposePlan:
             raise ValueError("w must be finite and not empty, and strides below 2^14 together, for @njit code")
         shape, geometry = np.array(output_shape, np.int64), blocks.geometry
         entry, items = int(geometry[EXECUTOR]), int(geometry[ITEMS])
-        return ConvTransposeArrays(shape, weights, self._bias, geometry, blocks.scratch_words, entry, items)
+        arrays = ConvTransposeArrays(shape, weights, self._bias, geometry, blocks.scratch_words, entry, items)
+        arrays.made_of = plan, tuple(x_shape)
+        return arrays
 
     def _prepare(self, x_shape: tuple[int, ...], workers: int | None) -> _Prepared:
         """Plan for a shape of x, and pack the weights if they are not yet packed in its way."""
