@@ -4,11 +4,15 @@ import math
 import pickle
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
 
-from fastspectral import dft, fft_plan
+from fastspectral import dft, fft_plan, plans, stft
+from fastspectral.ops import dft as dft_module
+from fastspectral.ops import stft as stft_module
+from fastspectral.ops._lines import run
 from fastspectral.recipes import (
     FREE,
     LONGEST,
@@ -102,6 +106,46 @@ def test_plans_are_cached_and_rebuilt_by_pickle():
     code = "import pickle, sys; plan = pickle.loads(sys.stdin.buffer.read()); print(plan.n, plan.bits)"
     run = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(plan), capture_output=True, check=True)
     assert run.stdout.split() == [b"100", b"32"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(lambda x: dft(x), id="dft"),
+        pytest.param(lambda x: dft(x[:, :1009]), id="dft by a convolution"),
+        pytest.param(lambda x: dft(x[:, :1000].reshape(5, 100, 10, 2), axis=1), id="dft of columns"),
+        pytest.param(lambda x: dft(x[:1], 1 << 17), id="dft in sweeps"),
+        pytest.param(lambda x: dft(x[:, :1001, :1], onesided=True), id="dft of real lines"),
+        pytest.param(lambda x: stft(x[..., 0], 100, np.hanning(400)), id="stft, frames side by side"),
+        pytest.param(lambda x: stft(x[..., 0], 500, np.hanning(512)), id="stft, frame by frame"),
+        pytest.param(lambda x: stft(x, 100, np.hanning(400)), id="stft of complex signals"),
+    ],
+)
+def test_a_plan_in_use_outlives_the_caches(call, rng, monkeypatch):
+    """Other threads may push it out of them, and of two that make the same one the caches take one."""
+    x = rng.standard_normal((5, 1200, 2))
+    expected = call(x)
+    caches = [plans.program, plans.line_transform, plans._fft_plan, dft_module.planned, stft_module.windowed_transform]
+
+    def forget():
+        for cache in caches:
+            cache.cache_clear()
+
+    def mortal(count, dtype):
+        array = aligned(count, dtype)
+        weakref.finalize(array, array.base.fill, np.nan)
+        return array
+
+    def forgetful(*arguments):
+        forget()
+        return run(*arguments)
+
+    aligned = plans.aligned
+    monkeypatch.setattr(plans, "aligned", mortal)
+    for module in (dft_module, stft_module):
+        monkeypatch.setattr(module, "run", forgetful)
+    forget()
+    np.testing.assert_array_equal(call(x), expected)
 
 
 @pytest.mark.parametrize("n", [0, -1, LONGEST + 1, 2**62])

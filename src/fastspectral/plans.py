@@ -821,7 +821,7 @@ def assembled(
         geometry[layout.NUMBERED] = numbered
         if not numbered:
             geometry[layout.INNER] = geometry[layout.RUN] = blocks * width
-        words += size // 8 + 8
+        words += size // 8 + CACHE_LINE // 8 - 1  # which it begins with a whole one of
     shared = programs[0].sweeps and geometry[layout.UNITS] == 1
     buffer_words = buffer_bytes // 8 if shared else 0
     return LineTransform(geometry, geometry.ctypes.data, words, buffer_words, work, (programs[0], programs[1]), scale)
@@ -935,10 +935,11 @@ def with_steps(plan: LineTransform, steps: npt.NDArray[np.int64], tables: npt.ND
 
 
 def with_window(plan: LineTransform, w: npt.NDArray[Any], dtype: np.dtype[Any], size: int) -> LineTransform:
-    """The plan of frames with the window put into its first step; for use while `plan`, which holds the other tables, exists."""
+    """The plan of frames with the window put into its first step."""
     table, steps = window_table(plan, w, dtype, size), plan.programs[0].steps.copy()
     steps[0, window_column(plan)] = table.ctypes.data
-    return with_steps(plan, steps, table)
+    windowed = with_steps(plan, steps, table)
+    return windowed._replace(programs=(windowed.programs[0], plan.programs[0]))  # which holds the other tables
 
 
 def with_window_inside(plan: LineTransform, w: npt.NDArray[Any]) -> LineTransform:
