@@ -68,8 +68,8 @@ ALIGNMENT = 64  # a cache line and the widest register
 
 
 def scratch_words(buffer_bytes: int, lanes: int) -> int:
-    """Scratch of one worker: two buffers, the addresses of a group's lines to read and to write, and the number of the first of them in its run."""
-    return (2 * buffer_bytes + ALIGNMENT) // 8 + 2 * lanes + 1
+    """Words of one worker's scratch: two buffers from a cache line on, the addresses of a group's lines to read and to write, and the first one's number."""
+    return ALIGNMENT // 8 - 1 + 2 * buffer_bytes // 8 + 2 * lanes + 1
 
 
 @njit
