@@ -225,10 +225,17 @@ def test_a_users_own_cached_function_runs_the_installed_version(site, tmp_path):
     assert count > 0
     assert numbers == [6, -2, -2, -2]
     assert run() == (0, numbers)
-    codelets = installed / "fastspectral" / "kernels" / "codelets.py"
-    upgraded = codelets.read_text(encoding="utf-8").replace("yield 0, x0 + x1", "yield 0, (x0 + x1).scaled(10.0)")
-    codelets.write_text(upgraded, encoding="utf-8")
+    kernels = installed / "fastspectral" / "kernels"
+    replace(kernels / "codelets.py", "yield 0, x0 + x1", "yield 0, (x0 + x1).scaled(10.0)")
+    # what the user's code would read at the wrong place if it knew where things stand in a plan
+    replace(kernels / "program.py", "EXECUTOR, SCALE = 30, 31", "EXECUTOR, SCALE = 31, 30")
     assert run() == (0, [600, -20, -20, -2])  # 2 · 2 points
+
+
+def replace(path, old, new):
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) >= 1
+    path.write_text(text.replace(old, new), encoding="utf-8")
 
 
 def test_without_the_compiler_every_operator_says_so():

@@ -1,7 +1,7 @@
 """Random calls of every operator, right ones and wrong ones: the result is that of the definition, or a ValueError, TypeError or MemoryError is raised.
 
 Whatever happens, inputs stay as they are, nothing is written but the result, and nothing is read that was not written.  `HYPOTHESIS_PROFILE=thorough` makes
-12,000 calls, others every time.
+20,400 calls, others every time.
 """
 
 import contextlib
@@ -52,7 +52,8 @@ def begin(guarded, draw):
 
 def mostly(strategy, *others):
     """The strategy, and now and then a value that does not belong there."""
-    return st.integers(0, 39).flatmap(lambda k: st.sampled_from(others) if k == 0 else strategy)
+    # 0 and 39 come far more often than once in 40 times, and two calls of three would be refused
+    return st.integers(0, 39).flatmap(lambda k: st.sampled_from(others) if k == 20 else strategy)
 
 
 def index(least, most):
@@ -115,17 +116,27 @@ def outputs(draw, array, shape, dtype):
 def call(numpy, operator, planned_shape, oracle, inputs, out_of, check):
     """One call; `inputs` are checked to stay as they are unless the result goes there."""
     copies = [np.array(array) for array in inputs]
+
+    def unchanged():
+        for array, copy in zip(inputs, copies, strict=True):
+            np.testing.assert_array_equal(array, copy)
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of pads that `auto_pad` replaces
         try:
             shape = planned_shape()
-            if math.prod(shape) > MOST:
-                return
+        except REFUSED:
+            with pytest.raises(REFUSED):
+                operator(None)
+            unchanged()
+            return
+        if math.prod(shape) > MOST:
+            return
+        try:
             out = out_of(shape)
             result = operator(out)
         except REFUSED:
-            for array, copy in zip(inputs, copies, strict=True):
-                np.testing.assert_array_equal(array, copy)
+            unchanged()
             return
         finally:
             numpy.check()
