@@ -153,10 +153,30 @@ def results_of_forks(count):
 
 def results_in_forked_children(workers):
     """The same from two forked children, after the parent has used all its threads, and from the parent afterwards."""
-    results(workers)
+    short_results(workers)
     with multiprocessing.get_context("fork").Pool(2) as pool:  # leaving it ends children that hang
-        children = pool.map_async(results, [workers, workers]).get(timeout=100)
-    return [*children, results(workers)]
+        children = pool.map_async(short_results, [workers, workers]).get(timeout=100)
+    return [*children, short_results(workers)]
+
+
+def result_inside_a_prange(count):
+    """Digests of a parallel call from every iteration of the user's own prange, which Numba's workqueue layer does not allow."""
+    digests = [""] * count
+
+    def call(k):
+        with set_workers(-1):
+            digests[k] = digest(SHORT_CALLS["dft"]())
+
+    short_results(-1)
+
+    @njit(parallel=True)
+    def loop():
+        for k in prange(count):
+            with numba.objmode():
+                call(k)
+
+    loop()
+    return digests
 
 
 def results_by_workers(counts):
@@ -175,14 +195,12 @@ def in_new_process(function, argument, monkeypatch, **environment):
         return pool.submit(function, argument).result(timeout=200)
 
 
-layers = pytest.mark.parametrize(
-    "layer",
-    [
-        pytest.param("default", id="layer of the package"),  # tbb where there is one
-        pytest.param("omp", marks=pytest.mark.skipif(not find_spec("numba.np.ufunc.omppool"), reason="no omp here")),
-        "workqueue",
-    ],
-)
+LAYERS = [
+    pytest.param("default", id="layer of the package"),  # tbb where there is one
+    pytest.param("omp", marks=pytest.mark.skipif(not find_spec("numba.np.ufunc.omppool"), reason="no omp here")),
+    "workqueue",
+]
+layers = pytest.mark.parametrize("layer", LAYERS)
 fork = pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
 
 
@@ -217,17 +235,34 @@ def test_eight_threads_of_a_new_process(layer, serial, monkeypatch):
         assert_same(actual, serial)
 
 
-@layers
-def test_short_calls_of_eight_threads(layer, monkeypatch):
-    settings = {"NUMBA_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": layer}
-    assert in_new_process(wrong_short_results, 300, monkeypatch, **settings) == []
+@pytest.fixture(scope="module", params=LAYERS)
+def on_layer(request):
+    """Give what a function gives in one process for all tests of a layer."""
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.delenv("FASTSPECTRAL_WORKERS", raising=False)
+            patch.setenv("NUMBA_NUM_THREADS", "2")
+            patch.setenv("NUMBA_THREADING_LAYER", request.param)
+            pool.submit(os.getpid).result(timeout=200)  # starts it
+        yield lambda function, argument: pool.submit(function, argument).result(timeout=200)
+
+
+def test_short_calls_of_eight_threads(on_layer):
+    assert on_layer(wrong_short_results, 300) == []
 
 
 @fork
-@layers
-def test_twenty_forks_after_a_parallel_call(layer, monkeypatch):
-    settings = {"NUMBA_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": layer}
-    assert in_new_process(results_of_forks, 20, monkeypatch, **settings) == [0] * 40
+def test_twenty_forks_after_a_parallel_call(on_layer):
+    assert on_layer(results_of_forks, 20) == [0] * 40
+
+
+@fork
+def test_forked_children_after_a_parallel_call(on_layer):
+    assert on_layer(results_in_forked_children, 2) == [short_results(1)] * 3
+
+
+def test_operators_inside_the_users_prange(on_layer):
+    assert on_layer(result_inside_a_prange, 8) == [short_results(1)["dft"]] * 8
 
 
 @pytest.mark.slow
@@ -245,14 +280,6 @@ def test_first_call_of_eight_threads_in_twenty_processes(layer, monkeypatch, tmp
 def test_spawned_process_after_a_parallel_call(serial, monkeypatch):
     results(-1)
     assert_same(in_new_process(results, -1, monkeypatch), serial)
-
-
-@fork
-@layers
-def test_forked_children_after_a_parallel_call(layer, serial, monkeypatch):
-    settings = {"NUMBA_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": layer}
-    for actual in in_new_process(results_in_forked_children, 2, monkeypatch, **settings):
-        assert_same(actual, serial)
 
 
 @pytest.mark.parametrize(
@@ -329,29 +356,3 @@ def test_kernels_inside_the_users_prange(n):
     filter_frames_parallel(all_, gains, plan)
     assert np.linalg.norm(one - want) <= 4 * 2.0**-52 * np.log2(n) * np.linalg.norm(want)
     np.testing.assert_array_equal(all_, one)
-
-
-def result_inside_a_prange(count):
-    """Digests of a parallel call from every iteration of the user's own prange, which Numba's workqueue layer does not allow."""
-    digests = [""] * count
-
-    def call(k):
-        with set_workers(-1):
-            digests[k] = digest(SHORT_CALLS["dft"]())
-
-    short_results(-1)
-
-    @njit(parallel=True)
-    def loop():
-        for k in prange(count):
-            with numba.objmode():
-                call(k)
-
-    loop()
-    return digests
-
-
-@layers
-def test_operators_inside_the_users_prange(layer, monkeypatch):
-    settings = {"NUMBA_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": layer}
-    assert in_new_process(result_inside_a_prange, 8, monkeypatch, **settings) == [short_results(1)["dft"]] * 8
