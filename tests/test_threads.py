@@ -319,8 +319,8 @@ if child == 0:
     os._exit(0)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
-    hidden = ("NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "FASTSPECTRAL_WORKERS")
-    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    hidden = ("NUMBA_THREADING_LAYER", "FASTSPECTRAL_WORKERS")
+    environment = {name: value for name, value in os.environ.items() if name not in hidden} | {"NUMBA_NUM_THREADS": "2"}
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60, check=True
     )

@@ -228,6 +228,42 @@ print(workers, os.waitstatus_to_exitcode(status))
 
 
 @needs_two_cpus
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_child_that_another_thread_has_forked_uses_one_worker():
+    """Numba starts tbb again behind a fork of the main thread only."""
+    code = """
+import os, threading
+from fastspectral._threads import get_workers
+get_workers()
+def fork():
+    child = os.fork()
+    if child == 0:
+        os._exit(get_workers())
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+thread = threading.Thread(target=fork)
+thread.start(); thread.join()
+"""
+    assert run(code, NUMBA_NUM_THREADS="2") == ["1"]
+
+
+@needs_two_cpus
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_child_forked_while_the_workqueue_was_at_work_may_use_it():
+    code = """
+import os
+from fastspectral._threads import get_workers, shared
+get_workers()
+def fork(threads):
+    child = os.fork()
+    if child == 0:
+        os._exit(shared(2, int))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+print(shared(2, fork))
+"""
+    assert run(code, NUMBA_NUM_THREADS="2", NUMBA_THREADING_LAYER="workqueue") == ["2"]
+
+
+@needs_two_cpus
 def test_workqueue_gets_one_work_at_a_time():
     """Numba ends the process where two threads enter its workqueue layer at once, or one of the layer's own."""
     code = """
