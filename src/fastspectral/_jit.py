@@ -27,7 +27,7 @@ OPTIONS = {"nogil": True, "error_model": "numpy"}
 def sources(folder: Any) -> Iterator[tuple[str, bytes]]:
     """Names and contents of the sources in a folder of the package, which may be in an archive."""
     for entry in sorted(folder.iterdir(), key=lambda entry: str(entry.name)):
-        if entry.is_dir():
+        if entry.name != "__pycache__" and entry.is_dir():
             yield from sources(entry)
         elif entry.name.endswith(".py"):
             yield entry.name, entry.read_bytes()
