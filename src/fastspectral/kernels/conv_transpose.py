@@ -68,11 +68,10 @@ from fastspectral.kernels.tiles import (
     add_products,
     add_rows,
     add_scaled,
-    gather_rows,
+    copy_columns,
     list_walk,
     load_even,
     magnitudes_below,
-    one_column,
     prefetch_line,
     prefetch_write,
     store_positions,
@@ -100,7 +99,7 @@ def pack_tiles(tile: Any, w: int, table: int, packed: int, slots: int, begin: in
 
     w, table, packed, slots: addresses, the last one of slot_words words.
     """
-    size, column, head = number_bytes(tile), one_column(tile), header_at(table)
+    size, head = number_bytes(tile), header_at(table)
     channels, step = head.channels, tile_rows(tile) * size
     channel_size = head.out_channels * head.taps * size
     # Eight channels at a time: w is read in its order, eight streams of it, whose distance is often a power of two, and a
@@ -111,16 +110,11 @@ def pack_tiles(tile: Any, w: int, table: int, packed: int, slots: int, begin: in
             group = number // head.packings
             packing = packing_at(table + head.first_packing + number % head.packings * PACKING_BYTES)
             source = w + (group * channels + first) * channel_size
-            rows, dense, to, slot = table + packing.row_list, packing.dense, slots, table + packing.slot_list
+            to, slot = slots, table + packing.slot_list
             for _ in range(packing.slots):
                 place = source + pointer(slot)[0] * size
-                for _ in range(together):
-                    if dense:
-                        store(load(column, place + pointer(rows)[0]), to)
-                    else:
-                        store(gather_rows(tile, place, rows), to)
-                    place, to = place + channel_size, to + step
-                slot += 8
+                copy_columns(tile, place, channel_size, table + packing.row_list, packing.dense, to, together)
+                to, slot = to + together * step, slot + 8
             here = table + packing.first_tile
             for _ in range(packing.tiles):
                 entry = tile_at(here)
@@ -130,7 +124,7 @@ def pack_tiles(tile: Any, w: int, table: int, packed: int, slots: int, begin: in
                     to = target + k * channels * step
                     for tap in range(taps):
                         numbers = slots + pointer(slot)[0] * together * step
-                        add_scaled(tile, numbers, factors[tap] / head.unit, to, together * step, tap > 0)
+                        add_scaled(tile, numbers, factors[tap] / head.unit, to, together, tap > 0)
                         slot += 8
                 here += packing.step
 
@@ -223,13 +217,11 @@ def find_copies(
                 begin, source = row + (line.start + low) * size, (source + i + low * apart) * size
                 stop, ahead = begin + (high - low) * size, source - begin * apart
                 if begin != filled or source != follows:
-                    copies = list_walk(copies, (begin - filled + step - 1) // step, filled, step, ZEROS, 0)
+                    copies, _ = list_walk(copies, filled, begin, step, ZEROS, 0)
                     at = begin
-                count = (stop - at + step - 1) // step
-                copies = list_walk(copies, count, at, step, at * apart + ahead, step * apart)
-                at += count * step
+                copies, at = list_walk(copies, at, stop, step, at * apart + ahead, step * apart)
                 filled, follows, reach = stop, stop * apart + ahead, larger(reach, at * apart + ahead)
-        copies = list_walk(copies, (row + end * size - filled + step - 1) // step, filled, step, ZEROS, 0)
+        copies, _ = list_walk(copies, filled, row + end * size, step, ZEROS, 0)
     copy_at(copies).source = reach
     pointer(copy_table - COUNT_BYTES)[0] = copies
 

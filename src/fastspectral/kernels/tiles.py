@@ -136,25 +136,31 @@ def add_rows(typingctx: Any, tile: Any, sums: Any, factor: Any, address: Any, ro
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def one_column(typingctx: Any, tile: Any) -> Any:
-    """Make a variant whose registers hold a number for each row of the tile."""
-    variant = Variant(tile.bits, tile.rows)
-    return variant(tile), lambda context, builder, sig, args: context.get_constant_null(variant)
+def copy_columns(
+    typingctx: Any, tile: Any, source: Any, step: Any, rows: Any, dense: Any, target: Any, count: Any
+) -> Any:
+    """Copy a number for each row of the tile from `count` places, `step` bytes apart, to columns side by side.
 
-
-@intrinsic  # type: ignore[untyped-decorator]
-def gather_rows(typingctx: Any, tile: Any, address: Any, rows: Any) -> Any:
-    """Load a number for each row of the tile; rows: where it is listed how far behind `address`."""
-    vector = Variant(tile.bits, tile.rows).vector
+    rows: where it is listed how far behind a place the rows are; dense: whether they are neighbours.
+    """
+    column, bytes_of_column = Variant(tile.bits, tile.rows).vector, constant(tile.rows * tile.bytes)
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        result = ir.Constant(vector.llvm, ir.Undefined)
-        for r, place in enumerate(_row_places(builder, tile, args[1], args[2])):
-            number = builder.load(builder.inttoptr(place, SCALARS[tile.bits].as_pointer()))
-            result = builder.insert_element(result, number, ir.Constant(I32, r))
-        return result
+        _, source, step, rows, dense, target, count = args
+        starts, walks = _row_places(builder, tile, constant(0), rows), ((source, step), (target, bytes_of_column))
+        neighbours = builder.icmp_signed("!=", dense, constant(0))
+        with builder.if_else(neighbours) as (together, apart):
+            with together, rounds(builder, count, *walks) as (place, to):
+                emit_store(builder, emit_load(builder, builder.add(place, starts[0]), column), to)
+            with apart, rounds(builder, count, *walks) as (place, to):
+                result = ir.Constant(column.llvm, ir.Undefined)
+                for row, start in enumerate(starts):
+                    number = builder.load(builder.inttoptr(builder.add(place, start), SCALARS[tile.bits].as_pointer()))
+                    result = builder.insert_element(result, number, ir.Constant(I32, row))
+                emit_store(builder, result, to)
+        return context.get_dummy_value()
 
-    return vector(tile, address, rows), emit
+    return types.void(tile, source, step, rows, dense, target, count), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -170,11 +176,17 @@ def load_even(typingctx: Any, variant: Any, address: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def list_walk(typingctx: Any, table: Any, count: Any, first: Any, step: Any, second: Any, second_step: Any) -> Any:
-    """Write to a table `count` pairs of integers, which grow by steps; return the address behind them."""
+def list_walk(typingctx: Any, table: Any, first: Any, end: Any, step: Any, second: Any, second_step: Any) -> Any:
+    """Write to a table the pairs of integers that begin with `first` and `second` and grow by their steps, while the first one is below `end`.
+
+    Returns the address behind them, and the first integer of the next pair.
+    """
+    result = types.UniTuple(types.intp, 2)
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        table, count, first, step, second, second_step = args
+        table, first, end, step, second, second_step = args
+        room = builder.sub(builder.add(builder.sub(end, first), step), constant(1))
+        count = builder.sdiv(room, step)  # at least 0: `first` is less than a step behind `end`
         with (
             builder.if_then(builder.icmp_signed(">", count, constant(0))),
             rounds(builder, count, (table, constant(16)), (first, step), (second, second_step)) as (place, *pair),
@@ -185,9 +197,10 @@ def list_walk(typingctx: Any, table: Any, count: Any, first: Any, step: Any, sec
             for lane, number in enumerate(pair):
                 both = builder.insert_element(both, number, ir.Constant(I32, lane))
             builder.store(both, builder.inttoptr(place, both.type.as_pointer()), align=8)
-        return builder.add(table, builder.mul(count, constant(16)))
+        behind = builder.add(table, builder.mul(count, constant(16)))
+        return context.make_tuple(builder, result, [behind, builder.add(first, builder.mul(count, step))])
 
-    return types.intp(table, count, first, step, second, second_step), emit
+    return result(*[types.intp] * 6), emit
 
 
 def _prefetch(write: int) -> Any:
@@ -302,28 +315,25 @@ def store_positions(
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def add_scaled(typingctx: Any, variant: Any, source: Any, factor: Any, target: Any, size: Any, adds: Any) -> Any:
-    """Multiply `size` bytes of numbers, and add them to those at the target, or put them there."""
-    single = Variant(variant.bits, 1)
+def add_scaled(typingctx: Any, tile: Any, source: Any, factor: Any, target: Any, count: Any, adds: Any) -> Any:
+    """Multiply `count` columns of the tile, and add them to those at the target, or put them there."""
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        _, source, factor, target, size, adds = args
-        scalar = context.cast(builder, factor, sig.args[2], types.float32 if variant.bits == 32 else types.float64)
-        rest = builder.and_(size, constant(variant.lanes * variant.bytes - 1))
-        whole = builder.sub(size, rest)
-        for kind, start, length in ((variant, constant(0), whole), (single, whole, rest)):
-            by, width = Lane(builder, emit_splat(builder, scalar, kind.vector)), kind.lanes * kind.bytes
-            nothing = ir.Constant(kind.vector.llvm, [-0.0] * kind.lanes)  # which leaves zeros their sign
-            with (
-                builder.if_then(builder.icmp_signed(">", length, constant(0))),
-                rounds(builder, builder.udiv(length, constant(width)), (start, constant(width))) as (at,),
-            ):
-                place, number = moved(builder, target, at), emit_load(builder, moved(builder, source, at), kind.vector)
-                before = builder.select(adds, emit_load(builder, place, kind.vector), nothing)
-                emit_store(builder, (Lane(builder, before) + Lane(builder, number) * by).value, place)
+        _, source, factor, target, count, adds = args
+        scalar = context.cast(builder, factor, sig.args[2], types.float32 if tile.bits == 32 else types.float64)
+        size = builder.mul(count, constant(tile.rows * tile.bytes))
+        whole = builder.icmp_unsigned("==", builder.urem(size, constant(tile.lanes * tile.bytes)), constant(0))
+        with builder.if_else(whole) as (by_registers, by_columns):
+            for branch, lanes in ((by_registers, tile.lanes), (by_columns, tile.rows)):
+                vector, step = Variant(tile.bits, lanes).vector, constant(lanes * tile.bytes)
+                nothing = ir.Constant(vector.llvm, [-0.0] * lanes)  # which leaves zeros their sign
+                with branch, rounds(builder, builder.udiv(size, step), (source, step), (target, step)) as (place, to):
+                    by = Lane(builder, emit_splat(builder, scalar, vector))
+                    before = Lane(builder, builder.select(adds, emit_load(builder, to, vector), nothing))
+                    emit_store(builder, (before + Lane(builder, emit_load(builder, place, vector)) * by).value, to)
         return context.get_dummy_value()
 
-    return types.void(variant, source, factor, target, size, types.boolean), emit
+    return types.void(tile, source, factor, target, count, types.boolean), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]
