@@ -565,6 +565,7 @@ def rim(form: str, lines: Lines, bits: int, group: Group, blocks: bool = False) 
     return anywhere, anywhere, step, part
 
 
+@lru_cache(maxsize=256)
 def two_numbers(factor: Fraction, bits: int) -> npt.NDArray[Any]:
     """A positive factor as the sum of two numbers: one alone would be off by up to half an eps, and every result with it.
 
@@ -575,7 +576,9 @@ def two_numbers(factor: Fraction, bits: int) -> npt.NDArray[Any]:
     if Fraction(float(first)) > factor:
         first = np.nextafter(first, real(0))
     second = float(factor - Fraction(float(first)))
-    return np.array([first, second or first * np.finfo(real).eps * 2.0**-17], real)
+    numbers = np.array([first, second or first * np.finfo(real).eps * 2.0**-17], real)
+    numbers.flags.writeable = False  # plans share it
+    return numbers
 
 
 @lru_cache(maxsize=256)
