@@ -23,6 +23,7 @@ from fastspectral.conv_plans import (
     row_tiles,
 )
 from fastspectral.kernels import conv_transpose as kernels
+from fastspectral.kernels.conv_geometry import HEADER, records
 
 AXES = [
     Axis(size=9, kernel=4, stride=2, dilation=1, begin=1, output=18),
@@ -120,10 +121,9 @@ def by_blocks(x, w, b, groups, axes, workers=1):
     plan = block_plan(len(x), groups, channels, out_channels, axes, 8 * x.itemsize)
     y = np.full((len(x), groups * out_channels, *[axis.output for axis in axes]), np.nan, x.dtype)
     packed = np.full(plan.packed + 128, np.nan, x.dtype)
-    if workers == 1:
-        kernels.pack_weights(w.reshape(-1), packed[64:-64], plan.geometry)
-    else:
-        kernels.pack_weights_parallel(w.reshape(-1), packed[64:-64], plan.geometry, workers)
+    slots = np.full((workers, records(plan.geometry, HEADER)[0]["slot_words"]), -1, np.int64)
+    pack = kernels.pack_weights if workers == 1 else kernels.pack_weights_parallel
+    pack(w.reshape(-1), packed[64:-64], plan.geometry, slots)
     assert np.isfinite(packed[64:-64]).all()
     memory = np.full((workers * plan.scratch_words + 512,), -1, np.int64)  # NaN, read as floats
     scratch = memory[256:-256].reshape(workers, -1)
@@ -200,7 +200,7 @@ def test_blocks_and_direct_loop_match_the_definition(name, dtype, rng):
 def test_x_is_the_panel_where_every_number_is_read_once(name):
     images, groups, channels, out_channels, axes = PROBLEMS[name]
     plan = block_plan(images, groups, channels, out_channels, axes, 32)
-    assert bool(plan.geometry[kernels.DIRECT]) == ("panel" in name)
+    assert bool(records(plan.geometry, HEADER)[0]["direct"]) == ("panel" in name)
 
 
 @pytest.fixture
@@ -213,6 +213,23 @@ def chosen(monkeypatch):
 
     yield choose_always
     conv_plans.block_plan.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["depthwise", "stride 3, kernel 7", "phases of one channel", "groups"])
+def test_weights_are_taken_for_packed_only_if_they_are_packed_alike(name, rng, chosen):
+    images, groups, channels, out_channels, axes = PROBLEMS[name]
+    _, w, _ = problem(rng, images, groups, channels, out_channels, axes, np.float32)
+    known = {}
+    for tile, step, shared in product(TILES[16], (1, 2), (False, True)):
+        for shifted in (0, 1):
+            shifts = tuple(shifted * (axis.begin % axis.stride) for axis in axes)
+            chosen(Choice(shifts, (step,) * len(axes), *tile, shared and step == 1))
+            plan = block_plan(images, groups, channels, out_channels, axes, 32)
+            packed = np.empty(plan.packed, np.float32)
+            slots = np.empty((1, records(plan.geometry, HEADER)[0]["slot_words"]), np.int64)
+            kernels.pack_weights(w.reshape(-1), packed, plan.geometry, slots)
+            assert np.array_equal(known.setdefault(plan.packing, packed), packed), plan.choice
+    assert len(known) >= len({rows for rows, _ in TILES[16]})
 
 
 @pytest.mark.parametrize("tile", TILES[16], ids=lambda tile: f"{tile[0]} x {tile[1]}")
