@@ -21,7 +21,8 @@ from fastspectral._jit import KeyedCacheFiles, SourceKeyedCache
 
 PACKAGE = Path(fastspectral.__file__).parent
 
-# C callbacks and a kernel, with "parallel" a kernel of several threads as well; then the number of the package's functions compiled, by Numba's own events.
+# A kernel; C callbacks and another kernel, but not with "window"; with "parallel" a kernel of several threads as well.  Then the number of the package's
+# functions compiled, by Numba's own events.
 PAYLOAD = """
 import sys
 import numba
@@ -29,15 +30,16 @@ import numpy as np
 from numba.core import event
 with event.install_recorder("numba:run_pass") as recorder:
     import fastspectral
-    x = np.arange(144.0).reshape(9, 8, 2)
-    spectrum = fastspectral.dft(x).view(complex)[..., 0]
     window = fastspectral.hann_window(4)
+    assert np.allclose(window, [0, 0.5, 1, 0.5], rtol=0, atol=1e-7)
+    if "window" not in sys.argv:
+        x = np.arange(144.0).reshape(9, 8, 2)
+        spectrum = fastspectral.dft(x).view(complex)[..., 0]
+        assert np.allclose(spectrum, np.fft.fft(x.view(complex)[..., 0]), rtol=0, atol=1e-12)
     if "parallel" in sys.argv:
         numba.get_num_threads()  # starts the threads, which the package does not on one CPU
         many = fastspectral.dft(np.tile(x, (400, 1, 1)), workers=2).view(complex)[..., 0]
         assert (many.reshape(400, 9, 8) == spectrum).all()
-assert np.allclose(spectrum, np.fft.fft(x.view(complex)[..., 0]), rtol=0, atol=1e-12)
-assert np.allclose(window, [0, 0.5, 1, 0.5], rtol=0, atol=1e-7)
 passes = [recorded.data for _, recorded in recorder.buffer]
 names = {data["qualname"] for data in passes if data["module"].startswith("fastspectral.")}
 print(len([name for name in names if "parallel" not in name]), len(names))
@@ -159,10 +161,10 @@ def test_processes_that_save_together_never_get_the_code_of_another_signature(tm
     assert KeyedCacheFiles(str(tmp_path), "kernel", "another stamp").load(keys[0]) is None
 
 
-def test_eight_processes_on_one_empty_cache(site, filled, tmp_path):
-    together = [start(site, tmp_path) for _ in range(8)]
-    assert all(0 < compiled(process) <= filled[1] for process in together)
-    assert compiled(start(site, tmp_path)) == 0
+def test_eight_processes_on_one_empty_cache(site, tmp_path):
+    together = [start(site, tmp_path, "window") for _ in range(8)]
+    assert all(compiled(process) in (0, 1) for process in together)
+    assert compiled(start(site, tmp_path, "window")) == 0
 
 
 @pytest.mark.parametrize("edited", ["kernels/codelets.py", "recipes.py"])
