@@ -316,6 +316,10 @@ def test_convolutions_that_compiled_code_cannot_do():
         conv_transpose_plan(np.full((1, 1, 2), np.nan)).for_njit((1, 1, 4))
     with pytest.raises(TypeError, match="float32 or float64"):
         conv_transpose_plan(np.ones((1, 1, 2), np.float16)).for_njit((1, 1, 4))
+    plan = conv_transpose_plan(np.ones((1, 1, 2)))
+    with pytest.raises(TypeError, match=r"x_shape\[2\] must be an integer, got 7.0"):
+        plan.for_njit((1, 1, 7.0))
+    assert plan(np.ones((1, 1, 7))).shape == (1, 1, 8)  # which is not what was kept for 7.0
 
 
 # -------------------------------------------------------------------------------------------------------- cached functions

@@ -326,10 +326,10 @@ def choose(
     lanes: int,
     register_count: int,
     pairs: bool = False,
-    held: Choice | None = None,
+    held: tuple[Choice, ...] = (),
     singles: bool = True,
 ) -> Choice:
-    """Choose the cheapest way to sum, or the one that the weights are packed for if it is hardly slower.
+    """Choose the cheapest way to sum, or one that the weights are packed for if it gives the same bits and is hardly slower.
 
     Positions that start where y does need the fewest tiles; those that start at a multiple of the stride in y's
     uncropped form put more phases together.  pairs: whether outputs may be summed two by two, by fewer products;
@@ -351,7 +351,13 @@ def choose(
         for choice in choices
     }
     best = min(choices, key=lambda choice: (wide[choice], costs[choice]))
-    return held if held is not None and costs.get(held, np.inf) <= HELD_COST * costs[best] else best
+    near = (way for way in held if same_sums(way, best) and costs.get(way, np.inf) <= HELD_COST * costs[best])
+    return next(near, best)
+
+
+def same_sums(a: Choice, b: Choice) -> bool:
+    """Tell whether outputs are the same sums, bit for bit: those of pairs depend on which outputs are neighbours in one."""
+    return a.steps == b.steps and (prod(a.steps) == 1 or a.shifts == b.shifts)
 
 
 def most_reads(axes: tuple[Axis, ...], choice: Choice) -> int:
@@ -544,10 +550,10 @@ def block_plan(
     axes: tuple[Axis, ...],
     bits: int,
     pairs: bool = False,
-    held: Choice | None = None,
+    held: tuple[Choice, ...] = (),
     singles: bool = True,
 ) -> BlockPlan:
-    """Plan for `groups` groups of so many channels each, in numbers of `bits` bits; weights are packed for `held`.
+    """Plan for `groups` groups of so many channels each, in numbers of `bits` bits; weights are packed for those `held`.
 
     pairs: whether outputs may be summed two by two; singles: whether one by one where pairs are possible.
     """

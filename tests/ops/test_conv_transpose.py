@@ -176,6 +176,9 @@ def test_out_must_fit(rng):
         conv_transpose(x, w, b, out=np.empty((1, 3, 11)))
     with pytest.raises(ValueError, match="overlaps an input"):
         conv_transpose(x, w[:, :2, :1], out=x)
+    for out in (w[:1, :, :1], b.reshape(1, 3, 1)):
+        with pytest.raises(ValueError, match="overlaps an input"):
+            conv_transpose(x[:, :, :1], w[:, :, :1], b, out=out)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])

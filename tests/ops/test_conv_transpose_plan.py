@@ -47,14 +47,29 @@ def test_takes_x_of_any_shape(rng, arrays):
         assert np.array_equal(plan(x), conv_transpose(x, w, b, strides=[2, 2], pads=[1, 1, 1, 1])), shape
 
 
-def test_takes_shapes_in_any_order(rng, arrays):
-    _, w, b = arrays
-    inputs = [rng.standard_normal((1, 4, 3 + n % 5, 2 + 9 * n)).astype(np.float32) for n in range(12)]
-    expected = [conv_transpose(x, w, b, strides=[2, 2], pads=[1, 1, 1, 1]) for x in inputs]
-    for first, second in itertools.permutations(range(12), 2):
-        plan = conv_transpose_plan(w, b, strides=[2, 2], pads=[1, 1, 1, 1])
+@pytest.mark.parametrize("channels", [4, 16])  # with 16, pairs are better for some of the shapes
+def test_takes_shapes_in_any_order(channels, rng):
+    w = rng.standard_normal((channels, 16, 4, 4)).astype(np.float32)
+    sizes = [(3 + n % 5, 2 + 9 * n) for n in range(8)] + [(27, 4), (12, 31), (16, 21)]
+    inputs = [rng.standard_normal((1, channels, *size)).astype(np.float32) for size in sizes]
+    expected = [conv_transpose_plan(w, strides=[2, 2], pads=[1, 1, 1, 1])(x) for x in inputs]
+    for first, second in itertools.permutations(range(len(sizes)), 2):
+        plan = conv_transpose_plan(w, strides=[2, 2], pads=[1, 1, 1, 1])
         plan(inputs[first])
         assert np.array_equal(plan(inputs[second]), expected[second]), (first, second)
+
+
+def test_packs_once_for_each_kind_of_sums(rng, monkeypatch):
+    calls = []
+    pack = module.pack_weights
+    monkeypatch.setattr(module, "pack_weights", lambda *args: calls.append(1) or pack(*args))
+    w = rng.standard_normal((64, 32, 4, 4)).astype(np.float32)
+    plan = conv_transpose_plan(w, strides=[2, 2], pads=[1, 1, 1, 1])
+    inputs = [rng.standard_normal((1, 64, *sizes)).astype(np.float32) for sizes in ((12, 12), (1, 1))]
+    assert [plan.way(x)[0] for x in inputs] == ["pairs", "blocks"]
+    for x in inputs * 3:
+        plan(x)
+    assert len(calls) == 2
 
 
 def test_packs_the_weights_once(arrays, monkeypatch):

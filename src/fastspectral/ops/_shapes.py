@@ -7,6 +7,7 @@ Sources: the ONNX operator specifications DFT-20, STFT-17 and ConvTranspose-22.
 """
 
 import warnings
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -74,6 +75,17 @@ class ConvTransposeSpec(NamedTuple):
     begins: tuple[int, ...]
     output: tuple[int, ...]
     output_shape: tuple[int, ...]
+
+
+def as_shape(values: Sequence[int], name: str) -> tuple[int, ...]:
+    """Give a shape as a tuple of Python ints, which the rules take no others than: what they keep for (1, 2.0) they would give for (1, 2).
+
+    Raises as `as_indices`, and ValueError where a size is negative.
+    """
+    shape = as_indices(values, name)
+    if any(size < 0 for size in shape):
+        raise ValueError(f"{name} must hold sizes of at least 0, got {shape}")
+    return shape
 
 
 def dft_spec(shape: tuple[int, ...], dft_length: Any, axis: Any, inverse: Any, onesided: Any) -> DFTSpec:

@@ -1,6 +1,6 @@
 """The ONNX operator ConvTranspose, and plans of it that hold packed weights."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fastspectral._arrays import as_float, deliver, output
 from fastspectral._jit import entry_of
 from fastspectral._threads import resolve_workers, shared
-from fastspectral.conv_plans import LEAST_PAIRED_CHANNELS, Axis, BlockPlan, Choice, block_plan, describe
+from fastspectral.conv_plans import LEAST_PAIRED_CHANNELS, Axis, BlockPlan, Choice, block_plan, describe, same_sums
 from fastspectral.kernels.conv_geometry import HEADER, records
 from fastspectral.kernels.conv_transpose import (
     all_below,
@@ -22,7 +22,7 @@ from fastspectral.kernels.conv_transpose import (
     pack_weights_parallel,
 )
 from fastspectral.ops._lines import narrow, scratch_of, wide
-from fastspectral.ops._shapes import ConvTransposeAttributes, conv_transpose_attributes, conv_transpose_rule
+from fastspectral.ops._shapes import ConvTransposeAttributes, as_shape, conv_transpose_attributes, conv_transpose_rule
 
 Array = npt.NDArray[Any]
 
@@ -45,6 +45,14 @@ class _Prepared(NamedTuple):
     output_shape: tuple[int, ...]
     plan: BlockPlan
     weights: Array | None
+
+
+class _Packed(NamedTuple):
+    """Weights as they are packed for a way to sum, and what tells that they are packed so (see `BlockPlan`)."""
+
+    choice: Choice
+    packing: bytes
+    weights: Array
 
 
 class _Arrays(NamedTuple):
@@ -85,11 +93,15 @@ class ConvTransposePlan:
         self._finite = self._pairs or all_below(self._weights, np.inf)
         self._unpaired: ConvTransposePlan | None = None  # for x beyond the limit
         self._bias = np.empty(0, self._weights.dtype) if b is None else np.ascontiguousarray(wide(b))
-        self._packed: tuple[BlockPlan, Array] | None = None  # the weights, and a plan for which they are packed
+        self._packed: tuple[_Packed, ...] = ()  # of ways that give the same bits, one
         self._prepared: dict[tuple[int, ...], _Prepared] = {}
 
     def __call__(self, x: npt.ArrayLike, out: Array | None = None, workers: int | None = None) -> Array:
         """Give ``conv_transpose(x, w, b, ..., out=out, workers=workers)``."""
+        return self.beside([self._w] if self._b is None else [self._w, self._b], x, out, workers)
+
+    def beside(self, arrays: list[Array], x: npt.ArrayLike, out: Array | None, workers: int | None) -> Array:
+        """The call, where the result must be apart from these arrays, too."""
         x = as_float(x, "x")
         check_dtypes(x, self._w, None)
         output_shape, plan, weights = self._prepared.get(x.shape) or self._prepare(x.shape, workers)
@@ -97,8 +109,8 @@ class ConvTransposePlan:
         if weights is not None and plan.paired and not all_below(source, self._limit):
             if self._unpaired is None:
                 self._unpaired = ConvTransposePlan(self._w, self._b, self._attributes, "blocks")
-            return self._unpaired(x, out, workers)
-        y = output(out, output_shape, x.dtype, *((x, self._w) if self._b is None else (x, self._w, self._b)))
+            return self._unpaired.beside(arrays, x, out, workers)
+        y = output(out, output_shape, x.dtype, x, *arrays)
         if y.size:
             target = wide(y)
             result = target.reshape(-1)
@@ -127,7 +139,7 @@ class ConvTransposePlan:
         slots = np.empty((threads, records(plan.geometry, HEADER)[0]["slot_words"]), np.int64)
         pack(self._weights, packed, plan.geometry, slots)
 
-    def for_njit(self, x_shape: tuple[int, ...]) -> ConvTransposeArrays:
+    def for_njit(self, x_shape: Sequence[int]) -> ConvTransposeArrays:
         """Give what `fastspectral.kernels.conv_transpose_planned` needs to convolve an x of float32 or float64 of this shape in @njit code.
 
         Outputs are summed one by one there, never by pairs: nothing in compiled code looks at the magnitude of x.
@@ -137,40 +149,42 @@ class ConvTransposePlan:
         ValueError
             As `conv_transpose`; if weights are not finite, or strides so large that only the definition is left.
         TypeError
-            If w is of a half precision.
+            If w is of a half precision, or a size is no integer.
         """
         if self._w.itemsize == 2:
             raise TypeError(f"w must be float32 or float64 for @njit code, got {self._w.dtype}")
+        sizes = as_shape(x_shape, "x_shape")
         plan = ConvTransposePlan(self._w, self._b, self._attributes, "blocks")
-        output_shape, blocks, weights = plan._prepare(tuple(x_shape), 1)
+        output_shape, blocks, weights = plan._prepare(sizes, 1)
         if weights is None:
             raise ValueError("w must be finite and not empty, and strides below 2^14 together, for @njit code")
         shape, geometry = np.array(output_shape, np.int64), blocks.geometry
         head = records(geometry, HEADER)[0]
         entry, items = int(head["executor"]), int(head["items"])
         arrays = ConvTransposeArrays(shape, weights, self._bias, geometry, blocks.scratch_words, entry, items)
-        arrays.made_of = plan, tuple(x_shape)
+        arrays.made_of = plan, sizes
         return arrays
 
     def _prepare(self, x_shape: tuple[int, ...], workers: int | None) -> _Prepared:
         """Plan for a shape of x, and pack the weights if they are not yet packed in its way."""
         b_shape = None if self._b is None else self._b.shape
         held = self._packed
-        choice = None if held is None else held[0].choice
+        choices = tuple([packed.choice for packed in held])
         bits, singles = 8 * self._weights.itemsize, self._way != "pairs"
         output_shape, plan = planned(
-            x_shape, self._w.shape, b_shape, self._attributes, bits, self._pairs, choice, singles
+            x_shape, self._w.shape, b_shape, self._attributes, bits, self._pairs, choices, singles
         )
         if plan.choice is None or not self._w.size or not self._finite or self._way == "direct":
             weights = None
-        elif held is not None and held[0].packing == plan.packing:
-            weights = held[1]
         else:
-            weights = packed = np.empty(plan.packed, self._weights.dtype)
-            threads = resolve_workers(workers, weights.size, PARALLEL_THRESHOLD, ALONE)
-            shared(threads, self._pack, packed, plan)
-            self._packed = plan, weights
-            self._prepared.clear()  # with the weights packed in another way
+            weights = next((packed.weights for packed in held if packed.packing == plan.packing), None)
+            if weights is None:
+                weights = np.empty(plan.packed, self._weights.dtype)
+                threads = resolve_workers(workers, weights.size, PARALLEL_THRESHOLD, ALONE)
+                shared(threads, self._pack, weights, plan)
+                others = [packed for packed in held if not same_sums(packed.choice, plan.choice)]
+                self._packed = *others, _Packed(plan.choice, plan.packing, weights)
+                self._prepared.clear()  # with the weights packed in another way
         if len(self._prepared) >= MOST_SHAPES:
             self._prepared.clear()
         prepared = self._prepared[x_shape] = _Prepared(output_shape, plan, weights)
@@ -205,7 +219,7 @@ class ConvTransposePlan:
         given = {name: value for name, value in self._attributes._asdict().items() if value not in (None, "NOTSET")}
         text = ", ".join(f"{name} {value}" for name, value in given.items())
         lines = [f"ConvTransposePlan of w {self._w.shape}, {self._w.dtype}, {text}"]
-        for x_shape, prepared in self._prepared.items():
+        for x_shape, prepared in list(self._prepared.items()):  # which another thread may add to
             plan = prepared.plan
             direct = "the definition, as a weight is not finite"
             how = direct if prepared.weights is None and plan.choice and self._w.size else describe(plan)
@@ -229,7 +243,7 @@ def planned(
     attributes: ConvTransposeAttributes,
     bits: int,
     pairs: bool,
-    held: Choice | None,
+    held: tuple[Choice, ...],
     singles: bool,
 ) -> tuple[tuple[int, ...], BlockPlan]:
     """Give the shape of the output, and the plan; raises as `conv_transpose`."""
@@ -352,8 +366,9 @@ def conv_transpose(
         auto_pad, dilations, group, kernel_shape, output_padding, output_shape, pads, strides
     )
     if 0 < w.nbytes <= LITTLE_BYTES and (bias is None or bias.size):
-        arrays = tuple([(array.tobytes(), array.shape) for array in (w, bias) if array is not None])
-        return plan_of_little(arrays, w.dtype, attributes)(x, out, workers)
+        arrays = [w] if bias is None else [w, bias]
+        contents = tuple([(array.tobytes(), array.shape) for array in arrays])
+        return plan_of_little(contents, w.dtype, attributes).beside(arrays, x, out, workers)
     return ConvTransposePlan(w, bias, attributes)(x, out, workers)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from fastspectral._arrays import as_indices
 from fastspectral.ops import _shapes
 
 
@@ -34,7 +33,7 @@ def dft_shape(
     ----------
     ONNX operator DFT-20.
     """
-    return _shapes.dft_spec(_shape(shape, "shape"), dft_length, axis, inverse, onesided).output_shape
+    return _shapes.dft_spec(_shapes.as_shape(shape, "shape"), dft_length, axis, inverse, onesided).output_shape
 
 
 def stft_shape(
@@ -70,9 +69,9 @@ def stft_shape(
     ----------
     ONNX operator STFT-17.
     """
-    window = None if window_shape is None else _shape(window_shape, "window_shape")
+    window = None if window_shape is None else _shapes.as_shape(window_shape, "window_shape")
     return _shapes.stft_spec(
-        _shape(signal_shape, "signal_shape"), frame_step, window, frame_length, onesided
+        _shapes.as_shape(signal_shape, "signal_shape"), frame_step, window, frame_length, onesided
     ).output_shape
 
 
@@ -126,16 +125,9 @@ def conv_transpose_shape(
         auto_pad, dilations, group, kernel_shape, output_padding, output_shape, pads, strides
     )
     spec = _shapes.conv_transpose_rule(
-        _shape(x_shape, "x_shape"),
-        _shape(w_shape, "w_shape"),
-        None if b_shape is None else _shape(b_shape, "b_shape"),
+        _shapes.as_shape(x_shape, "x_shape"),
+        _shapes.as_shape(w_shape, "w_shape"),
+        None if b_shape is None else _shapes.as_shape(b_shape, "b_shape"),
         *attributes,
     )
     return spec.output_shape
-
-
-def _shape(values: Sequence[int], name: str) -> tuple[int, ...]:
-    shape = as_indices(values, name)
-    if any(size < 0 for size in shape):
-        raise ValueError(f"{name} must hold sizes of at least 0, got {shape}")
-    return shape
