@@ -2,12 +2,13 @@
 
 import math
 import pickle
+import tracemalloc
 import weakref
 
 import numpy as np
 import pytest
 
-from fastspectral import dft, fft_plan, plans, stft
+from fastspectral import _plan_caches, dft, fft, fft_plan, plans, stft
 from fastspectral.ops import dft as dft_module
 from fastspectral.ops import stft as stft_module
 from fastspectral.ops._lines import run
@@ -141,6 +142,34 @@ def test_a_plan_in_use_outlives_the_caches(call, rng, monkeypatch):
         monkeypatch.setattr(module, "run", forgetful)
     forget()
     np.testing.assert_array_equal(call(x), expected)
+
+
+def test_plans_of_ever_new_lengths_do_not_fill_the_memory(rng, monkeypatch):
+    monkeypatch.setattr(_plan_caches, "MOST_BYTES", 1 << 20)
+    x = rng.standard_normal((1, 5_100, 2))
+    for call in (lambda n: dft(x[:, :n]), lambda n: fft.rfft(x[0, :n, 0])):
+        call(5_000)
+        tracemalloc.start()
+        try:
+            for n in range(5_001, 5_061):  # with 0.2 MB of tables each
+                call(n)
+            held, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert held < 8 << 20
+
+
+def test_plans_larger_than_the_memory_for_all_are_kept(rng, monkeypatch):
+    monkeypatch.setattr(_plan_caches, "MOST_BYTES", 1)
+    monkeypatch.setattr(_plan_caches._Tables, "made", 0)
+    x, made = rng.standard_normal((1, 1009, 2)), []
+    program = plans.ProgramBuilder.program
+    monkeypatch.setattr(plans.ProgramBuilder, "program", lambda *args: made.append(1) or program(*args))
+    dft(dft(x), inverse=True)
+    programs = len(made)
+    for _ in range(5):
+        dft(dft(x), inverse=True)
+    assert len(made) == programs
 
 
 @pytest.mark.parametrize("n", [0, -1, LONGEST + 1, 2**62])

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from numba import types
 
 from fastspectral._jit import compiled_address
+from fastspectral._plan_caches import note_tables, plan_cache
 from fastspectral.kernels import bluestein, mixed_radix, rader, real
 from fastspectral.kernels import program as layout
 from fastspectral.kernels.lanes import Variant, lane_order, lanes_of, registers
@@ -155,6 +156,7 @@ class ProgramBuilder:
     def program(self, points: int) -> Program:
         """Finish: put the tables into one array, in the precision of the transform, and turn offsets into addresses."""
         tables = aligned(self.numbers, f"f{self.bits // 8}")
+        note_tables(tables.nbytes)
         if self.tables:
             np.concatenate(self.tables, out=tables)
         steps = np.array(self.rows, np.int64).reshape(-1, layout.PROGRAM_COLUMNS)
@@ -422,7 +424,7 @@ def possible_ends(name: str, how: Recipe, windowed: bool, group: Group, halves: 
     return Ends(reads and (not windowed or group.line), writes)
 
 
-@lru_cache(maxsize=256)
+@plan_cache(256)
 def program(
     name: str,
     n: int,
@@ -581,7 +583,7 @@ def two_numbers(factor: Fraction, bits: int) -> npt.NDArray[Any]:
     return numbers
 
 
-@lru_cache(maxsize=256)
+@plan_cache(256)
 def line_transform(
     kind: Kind,
     n: int,
@@ -1002,7 +1004,7 @@ class FFTPlan(NamedTuple):
         return f"FFTPlan of {self.n} points, float{self.bits}\n  " + "\n  ".join(lines)
 
 
-@lru_cache(maxsize=256)
+@plan_cache(256)
 def _fft_plan(n: int, bits: int) -> FFTPlan:
     size = bits // 8
     transforms = []
@@ -1069,6 +1071,7 @@ def in_one_piece(transforms: list[LineTransform]) -> npt.NDArray[np.int64]:
     start = -(-len(transforms) * layout.GEOMETRY_SIZE // 8) * 8  # in words; every piece on a cache line of its own
     sizes = [-(-a.nbytes // 64) * 8 for p in pieces.values() for a in (p.steps, p.tables)]
     memory = aligned(start + sum(sizes), np.int64)
+    note_tables(memory.nbytes)
     geometries = memory[: len(transforms) * layout.GEOMETRY_SIZE].reshape(-1, layout.GEOMETRY_SIZE)
     geometries[...] = [t.geometry for t in transforms]
     columns = geometries[:, [layout.PROGRAM, layout.RAGGED + layout.PROGRAM]]

@@ -4,13 +4,13 @@ import math
 import operator
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fastspectral._arrays import deliver, is_float
+from fastspectral._plan_caches import plan_cache
 from fastspectral.ops._lines import dense_strides, flat, lines_of, run
 from fastspectral.plans import Kind, Lines, LineTransform, line_transform
 from fastspectral.recipes import LONGEST
@@ -217,7 +217,7 @@ def transform(
     return y
 
 
-@lru_cache(maxsize=1024)
+@plan_cache(1024)
 def planned(
     name: Name,
     shape: tuple[int, ...],

@@ -1,13 +1,13 @@
 """The ONNX operator DFT."""
 
 import math
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fastspectral._arrays import as_float, as_index, checked_dtype, deliver, output
+from fastspectral._plan_caches import plan_cache
 from fastspectral.ops._lines import dense_strides, flat, lines_of, run
 from fastspectral.ops._shapes import DFTSpec, dft_rule
 from fastspectral.plans import LineTransform, line_transform
@@ -109,7 +109,7 @@ def dft(
     return y
 
 
-@lru_cache(maxsize=1024)
+@plan_cache(1024)
 def planned(
     shape: tuple[int, ...],
     strides: tuple[int, ...],

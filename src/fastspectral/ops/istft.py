@@ -11,7 +11,7 @@ from fastspectral.kernels.frames import overlap_add, overlap_add_parallel
 from fastspectral.kernels.program import LANES
 from fastspectral.ops._lines import PARALLEL_THRESHOLD, flat, half_of, narrow
 from fastspectral.ops._shapes import ISTFTSpec, istft_spec
-from fastspectral.plans import Lines, LineTransform, line_transform
+from fastspectral.plans import Kind, Lines, LineTransform, line_transform
 
 FRAMES_BYTES = (
     64 << 10
@@ -154,7 +154,7 @@ def plan_of(spec: ISTFTSpec, source: npt.NDArray[Any], factors: npt.NDArray[Any]
     bins_bytes, frame_bytes = spec.bins * 2 * source.itemsize, n * parts * size
     lines = Lines(1, spec.frames, 0, bins_bytes, 2 * source.itemsize, half_of(source.dtype))
     frames = Lines(1, spec.frames, 0, frame_bytes, parts * size)
-    kind = "inverse_onesided" if spec.onesided else "complex"
+    kind: Kind = "inverse_onesided" if spec.onesided else "complex"
     return line_transform(kind, n, spec.bins, True, 8 * size, lines, frames), parts
 
 

@@ -1,12 +1,12 @@
 """The ONNX operator STFT."""
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fastspectral._arrays import as_float, as_index, deliver, output
+from fastspectral._plan_caches import plan_cache
 from fastspectral.ops._lines import flat, half_of, run
 from fastspectral.ops._shapes import STFTSpec, check_frames, stft_spec
 from fastspectral.plans import Lines, LineTransform, STFTPlan, line_transform, windowed_plan, with_window
@@ -116,7 +116,7 @@ def frames_of(spec: STFTSpec, signal_bytes: int, dtype: np.dtype[Any], *, window
     return kind, n, n, False, max(32, 8 * size), lines, out_lines, windowed, stored
 
 
-@lru_cache(maxsize=16)
+@plan_cache(16)
 def windowed_transform(
     how: tuple[Any, ...], window: bytes, window_dtype: np.dtype[Any], dtype: np.dtype[Any]
 ) -> LineTransform:
