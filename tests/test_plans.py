@@ -2,13 +2,15 @@
 
 import math
 import pickle
+import sys
+import threading
 import tracemalloc
 import weakref
 
 import numpy as np
 import pytest
 
-from fastspectral import _plan_caches, dft, fft, fft_plan, plans, stft
+from fastspectral import _plan_caches, dft, fft, fft_plan, plans, recipes, stft
 from fastspectral.ops import dft as dft_module
 from fastspectral.ops import stft as stft_module
 from fastspectral.ops._lines import run
@@ -142,6 +144,28 @@ def test_a_plan_in_use_outlives_the_caches(call, rng, monkeypatch):
         monkeypatch.setattr(module, "run", forgetful)
     forget()
     np.testing.assert_array_equal(call(x), expected)
+
+
+def test_threads_count_the_operations_of_their_own_codelet(monkeypatch):
+    expected = {radix: recipes.operations(radix) for radix in RADICES}
+    results = []
+
+    def work():
+        results.append({radix: recipes.operations(radix) for radix in RADICES})
+
+    monkeypatch.setattr(recipes, "operations", recipes.operations.__wrapped__)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(30):
+            threads = [threading.Thread(target=work) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert all(result == expected for result in results)
 
 
 def test_plans_of_ever_new_lengths_do_not_fill_the_memory(rng, monkeypatch):

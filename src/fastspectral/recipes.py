@@ -98,12 +98,13 @@ class Recipe(NamedTuple):
 
 
 class _Count:
-    """An operand that counts the operations done with it and its descendants."""
+    """An operand that counts the operations done with it, which give it again."""
 
-    total = 0
+    def __init__(self) -> None:
+        self.total = 0
 
     def _operation(self, *_: object) -> "_Count":
-        _Count.total += 1
+        self.total += 1
         return self
 
     __add__ = __sub__ = __mul__ = _operation
@@ -115,9 +116,9 @@ class _Count:
 @cache
 def operations(radix: int) -> int:
     """Additions and multiplications of the codelet."""
-    _Count.total = 0
-    list(CODELETS[radix](*[Split(_Count(), _Count()) for _ in range(radix)]))
-    return _Count.total
+    count = _Count()
+    list(CODELETS[radix](*[Split(count, count)] * radix))
+    return count.total
 
 
 @cache
