@@ -248,7 +248,7 @@ def test_a_plan_that_sums_each_shape_in_another_way(plans, monkeypatch):
         return any_way(axes, channels, pairs, random.Random(repr((salt, images, axes))))
 
     monkeypatch.setattr(conv_plans, "choose", choose)
-    for salt in range(plans):  # noqa: B007 - `choose` reads it
+    for salt in range(plans):
         rng, axes, group = np.random.default_rng(salt), r.choice([1, 1, 2, 2, 3]), r.choice([1, 1, 2, 4])
         channels, out_channels = group * r.choice([1, 3, 8, 17]), r.choice([1, 2, 3, 5, 8, 12, 13, 24])
         taps = [r.randint(1, (12, 5, 3)[axes - 1]) for _ in range(axes)]
