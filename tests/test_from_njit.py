@@ -390,6 +390,15 @@ def test_convolutions_that_compiled_code_cannot_do():
         conv_transpose_plan(np.ones((1, 1, 2), np.float16)).for_njit((1, 1, 4))
 
 
+def test_plans_are_shown_in_words():
+    """Not as tables of addresses."""
+    assert repr(fft_plan(8, np.float64)) == str(fft_plan(8, np.float64))
+    assert repr(fft_plan(8, np.float64)).startswith("FFTPlan of 8 points, float64\n")
+    assert repr(stft_plan(2, np.ones(4))) == "STFTPlan of frames of 4 samples, a step of 2, 3 bins, float32"
+    plan = conv_transpose_plan(np.ones((1, 1, 2))).for_njit((1, 1, 4))
+    assert repr(plan) == "ConvTransposeArrays of outputs of shape (1, 1, 5), float64"
+
+
 # -------------------------------------------------------------------------------------------------------- cached functions
 
 MODULE = """

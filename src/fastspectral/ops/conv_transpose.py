@@ -62,6 +62,9 @@ class ConvTransposeArrays(NamedTuple):
     entry: int  # address of the executor
     items: int  # of its work
 
+    def __repr__(self) -> str:
+        return f"ConvTransposeArrays of outputs of shape {tuple(self.output_shape.tolist())}, {self.weights.dtype}"
+
 
 class ConvTransposePlan:
     """Transposed convolutions with the same weights and attributes; made by `conv_transpose_plan`, which says more.
