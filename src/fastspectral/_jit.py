@@ -27,7 +27,7 @@ OPTIONS = {"nogil": True, "error_model": "numpy"}
 def sources(folder: Any) -> Iterator[tuple[str, bytes]]:
     """Names and contents of the sources in a folder of the package, which may be in an archive."""
     for entry in sorted(folder.iterdir(), key=lambda entry: str(entry.name)):
-        if entry.is_dir():
+        if entry.name != "__pycache__" and entry.is_dir():
             yield from sources(entry)
         elif entry.name.endswith(".py"):
             yield entry.name, entry.read_bytes()
@@ -125,16 +125,20 @@ if TYPE_CHECKING:
     @overload
     def njit(function: F) -> F: ...
     @overload
-    def njit(*, parallel: bool = ...) -> Callable[[F], F]: ...
+    def njit(*, parallel: bool = ..., inner: bool = ...) -> Callable[[F], F]: ...
 
 
-def njit(function: Any = None, *, parallel: bool = False) -> Any:
-    """Compile a kernel with the project's options; `parallel` allows `prange`."""
+def njit(function: Any = None, *, parallel: bool = False, inner: bool = False) -> Any:
+    """Compile a kernel with the project's options.
+
+    parallel: whether it may use `prange`; inner: whether only kernels call it, which saves the compiling of what Python and C would call it by, 0.06 s.
+    """
     if function is None:
-        return functools.partial(njit, parallel=parallel)
+        return functools.partial(njit, parallel=parallel, inner=inner)
     if numba.config.DISABLE_JIT:
         return functools.update_wrapper(lambda *_: refuse(), function)
-    dispatcher = numba.njit(parallel=parallel, **OPTIONS)(function)
+    wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True} if inner else {}
+    dispatcher = numba.njit(parallel=parallel, **OPTIONS, **wrappers)(function)
     dispatcher._cache = HarmlessCache(function)
     return dispatcher
 

@@ -15,7 +15,21 @@ import numpy.typing as npt
 from numba import types
 
 from fastspectral._jit import compiled_address
-from fastspectral.kernels import conv_transpose as layout
+from fastspectral.kernels import conv_transpose as kernels
+from fastspectral.kernels.conv_geometry import (
+    AXIS,
+    AXIS_BYTES,
+    CLASS,
+    CLASS_BYTES,
+    HEADER,
+    HEADER_BYTES,
+    LINE_BYTES,
+    PACKING,
+    TILE,
+    TILE_BYTES,
+    records,
+    scratch_words,
+)
 from fastspectral.kernels.lanes import Variant, lanes_of, register_bytes, registers
 from fastspectral.kernels.tiles import Phases, Tile
 
@@ -365,19 +379,20 @@ class _Table:
     """The geometry behind the axes: classes, tiles, then lists, whose places are known when all tiles are."""
 
     def __init__(self, start: int, classes: int) -> None:
-        self.first_class, self.first_tile = start, start + classes * layout.CLASS_COLUMNS
+        self.first_class, self.first_tile = start, start + classes * CLASS_BYTES
         self.classes: list[tuple[int, ...]] = []
         self.tiles: list[tuple[int, ...]] = []
-        self.packs: list[tuple[int, ...]] = []
+        self.packings: list[tuple[int, ...]] = []
         self.lists: list[npt.NDArray[np.int64]] = []
-        self.length, self.packed, self.staged, self.most_slots, self.rows = 0, 0, 0, 0, ""
+        self.length, self.packed, self.staged, self.rows = 0, 0, 0, ""
+        self.most_offsets, self.most_phases, self.most_slots = 0, 0, 0
         self.packing = hashlib.sha256()
 
     def add_list(self, values: npt.NDArray[np.int64] | list[Any]) -> int:
-        """Append a list; return its place among the lists."""
+        """Append a list; return its place among the lists, in bytes."""
         place, values = self.length, np.array(values, np.int64).ravel()
         self.lists.append(values)
-        self.length += values.size
+        self.length += values.nbytes
         return place
 
     def add_class(
@@ -422,14 +437,14 @@ class _Table:
             self._add_product(*taps[place], slots[number], _runs(members, reads, channels, pitch, size, shares))
             for place, (number, members) in enumerate(products)
         ]
-        tile_list, full, count = self.first_tile + len(self.tiles) * layout.TILE_COLUMNS, 0, 0
+        tile_list, full, count = self.first_tile + len(self.tiles) * TILE_BYTES, 0, 0
         results: dict[tuple[RowTile, int], tuple[int, int]] = {}
         for start in range(0, units, batch):
             cut = row_tiles(stride, inner_phases, min(batch, units - start), height)[1]
             written: set[int] = set()
             firsts = []
             for place, (number, members) in enumerate(products):
-                firsts.append(self.first_tile + len(self.tiles) * layout.TILE_COLUMNS)
+                firsts.append(self.first_tile + len(self.tiles) * TILE_BYTES)
                 for tile in cut:
                     if tile.group == number:
                         if (tile, place) not in results:
@@ -442,10 +457,10 @@ class _Table:
                 mine = [tile for tile in cut if tile.group == number]
                 for k, tile in enumerate(mine):
                     rows = _row_places(tile, start, outer, inner[number], axes, height)
-                    self.packs.append(
+                    self.packings.append(
                         (
-                            firsts[places[0]] + k * layout.TILE_COLUMNS,
-                            len(mine) * layout.TILE_COLUMNS,
+                            firsts[places[0]] + k * TILE_BYTES,
+                            len(mine) * TILE_BYTES,
                             len(places),
                             self.add_list(rows * size),
                             bool((np.diff(rows) == 1).all()),
@@ -459,7 +474,7 @@ class _Table:
             full, count = full or len(self.tiles), len(self.tiles)
             if start == 0:
                 self.rows = _rows_text(stride, len(inner), cut[0])
-        begin = (tile_list - self.first_tile) // layout.TILE_COLUMNS
+        begin = (tile_list - self.first_tile) // TILE_BYTES
         offsets, mixes, staged = _mixes(reads)
         if shares:
             offsets = np.array([[first for first, _ in shares]], np.int64)
@@ -479,6 +494,7 @@ class _Table:
                 self.add_list(mixes),
             )
         )
+        self.most_offsets, self.most_phases = max(self.most_offsets, len(offsets)), max(self.most_phases, len(phases))
         self.staged = max(self.staged, staged)
         self.most_slots = max(self.most_slots, *[known.size for known in slots])
         return most
@@ -496,27 +512,24 @@ class _Table:
 
     def geometry(self, header: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Join all, behind the header and the axes."""
-        classes = np.array(self.classes, np.int64).reshape(-1, layout.CLASS_COLUMNS)
-        tiles = np.array(self.tiles, np.int64).reshape(-1, layout.TILE_COLUMNS)
-        packs = np.array(self.packs, np.int64).reshape(-1, layout.PACK_COLUMNS)
-        start = self.first_pack + packs.size
-        classes[:, [layout.OFFSET_LIST, layout.PHASE_LIST, layout.MIX_LIST]] += start
-        tiles[
-            :,
-            [
-                layout.TILE_SLOT_LIST,
-                layout.TILE_FACTOR_LIST,
-                layout.TILE_RUN_LIST,
-                layout.TILE_RESULT_LIST,
-            ],
-        ] += start
-        packs[:, [layout.PACK_ROW_LIST, layout.PACK_SLOT_LIST]] += start
-        return np.concatenate([header, classes.ravel(), tiles.ravel(), packs.ravel(), *self.lists])
+        classes, tiles, packings = (
+            np.array(self.classes, CLASS),
+            np.array(self.tiles, TILE),
+            np.array(self.packings, PACKING),
+        )
+        for kind, names in (
+            (classes, ("offset_list", "phase_list", "mix_list")),
+            (tiles, ("slot_list", "factor_list", "run_list", "result_list")),
+            (packings, ("row_list", "slot_list")),
+        ):
+            for name in names:
+                kind[name] += self.first_packing + packings.nbytes
+        return np.concatenate([header, *[kind.view(np.int64) for kind in (classes, tiles, packings)], *self.lists])
 
     @property
-    def first_pack(self) -> int:
+    def first_packing(self) -> int:
         """Where the packings are."""
-        return self.first_tile + len(self.tiles) * layout.TILE_COLUMNS
+        return self.first_tile + len(self.tiles) * TILE_BYTES
 
 
 @lru_cache(maxsize=256)
@@ -535,40 +548,49 @@ def block_plan(
 
     pairs: whether outputs may be summed two by two; singles: whether one by one where pairs are possible.
     """
-    header = np.zeros(layout.HEADER + len(axes) * layout.AXIS_COLUMNS, np.int64)
     taps = prod(axis.kernel for axis in axes)
     plane, out_plane = prod(axis.size for axis in axes), prod(axis.output for axis in axes)
-    header[layout.AXES : layout.TAPS + 1] = (len(axes), images, groups, channels, out_channels, plane, out_plane, taps)
-    rows = header[layout.HEADER :].reshape(len(axes), layout.AXIS_COLUMNS)
+    front = np.zeros((HEADER_BYTES + len(axes) * AXIS_BYTES) // 8, np.int64)
+    _set(
+        records(front, HEADER),
+        axes=len(axes),
+        last_axis=HEADER_BYTES + (len(axes) - 1) * AXIS_BYTES,
+        line_bytes=LINE_BYTES + 8 * len(axes),
+        images=images,
+        groups=groups,
+        channels=channels,
+        out_channels=out_channels,
+        plane=plane,
+        out_plane=out_plane,
+        taps=taps,
+    )
+    rows = records(front, AXIS, HEADER_BYTES, len(axes))
     for i, axis in enumerate(axes):
-        pitch, out_pitch = prod(a.size for a in axes[i + 1 :]), prod(a.output for a in axes[i + 1 :])
-        rows[i] = (
-            axis.size,
-            axis.stride,
-            0,
-            axis.output,
-            0,
-            pitch,
-            out_pitch,
-            axis.kernel,
-            axis.dilation,
-            axis.begin,
-            1,
-            0,
+        _set(
+            rows[i : i + 1],
+            size=axis.size,
+            stride=axis.stride,
+            out_size=axis.output,
+            pitch=prod(a.size for a in axes[i + 1 :]),
+            out_pitch=prod(a.output for a in axes[i + 1 :]),
+            kernel=axis.kernel,
+            dilation=axis.dilation,
+            begin=axis.begin,
+            step=1,
         )
     work = images * groups * channels * out_channels * taps * plane
     if not images * out_channels or prod(axis.stride for axis in axes) > MOST_PHASES:
-        return BlockPlan(header, None, b"", 0, 0, work)
+        return BlockPlan(front, None, b"", 0, 0, work)
 
     lanes, size = lanes_of(bits), bits // 8
     choice = choose(images, channels, out_channels, axes, lanes, registers(), pairs, held, singles)
     steps = choice.steps
     ranges = [offset_range(*axis) if choice.shared else (0, 0) for axis in zip(axes, choice.shifts, strict=True)]
     for i, (axis, shift, step) in enumerate(zip(axes, choice.shifts, steps, strict=True)):
-        columns = [layout.SHIFT, layout.COUNT, layout.NUMBERED, layout.STRIDE, layout.STEP]
         count = count_of(axis, shift, step)
-        rows[i, columns] = shift, count, count + ranges[i][1] - ranges[i][0], axis.stride * step, step
-    numbered = rows[:, layout.NUMBERED].tolist()
+        reached = count + ranges[i][1] - ranges[i][0]
+        _set(rows[i : i + 1], shift=shift, count=count, numbered=reached, stride=axis.stride * step, step=step)
+    numbered = rows["numbered"].tolist()
     distances = [prod(numbered[i + 1 :]) for i in range(len(axes))]
     reach = sum((last - first) * distance for (first, last), distance in zip(ranges, distances, strict=True))
     shares = tuple([(first, distance) for (first, _), distance in zip(ranges, distances, strict=True)])
@@ -585,7 +607,7 @@ def block_plan(
     block = -(-positions // (blocks * width)) * width
     pitch = row_pitch(block + reach, lanes, size)
 
-    table = _Table(header.size, len(outer))
+    table = _Table(front.nbytes, len(outer))
     batch_rows = max(
         table.add_class(
             member,
@@ -601,60 +623,69 @@ def block_plan(
         )
         for member in outer
     )
-    geometry, stride, inner_count = table.geometry(header), int(rows[-1, layout.STRIDE]), numbered[-1]
+    geometry, stride, inner_count = table.geometry(front), axes[-1].stride * steps[-1], numbered[-1]
     most_lines = min(block + reach, (block + reach + inner_count - 2) // inner_count + 1)
-    base, tile = Variant(bits, lanes), Tile(bits, lanes, choice.rows, choice.vectors)
-    stored, of_two = Phases(bits, lanes, min(stride, lanes)), types.literal(2) if stride == 2 else types.none
-    for column, value in (
-        (layout.EXECUTOR, compiled_address(layout.transpose_blocks, base, *[INTEGER] * 9)),
-        (layout.PACKER, compiled_address(layout.pack_tiles, tile, *[INTEGER] * 6)),
-        (layout.SUMMER, compiled_address(layout.sum_tiles, tile, *[INTEGER] * 8)),
-        (layout.STORER, compiled_address(layout.store_batch, stored, of_two, *[INTEGER] * 9)),
-        (layout.LINE_FINDER, compiled_address(layout.find_lines, *[INTEGER] * 5)),
-        (layout.COPY_FINDER, compiled_address(layout.find_copies, *[INTEGER] * 8)),
-        (layout.PANEL_FILLER, compiled_address(layout.fill_panel, base, *[INTEGER] * 8)),
-        (layout.ROW_MIXER, compiled_address(layout.mix_rows, base, *[INTEGER] * 5) if paired else 0),
-        (layout.TARGET_FINDER, compiled_address(layout.find_targets, *[INTEGER] * 4)),
-        (layout.POSITIONS, positions),
-        (layout.BLOCK, block),
-        (layout.BLOCKS, -(-positions // block)),
-        (layout.ITEMS, -(-groups // groups_together) * -(-positions // block)),
-        (layout.GROUPS_TOGETHER, groups_together),
-        (layout.SHARED, choice.shared),
-        (layout.REACH, reach),
-        (layout.DIRECT, images == 1 and len(table.tiles) == 1 and _covers_x(axes, choice)),
-        (layout.PACKED, table.packed),
-        (layout.CLASSES, len(outer)),
-        (layout.FIRST_CLASS, table.first_class),
-        (layout.PACKS, len(table.packs)),
-        (layout.FIRST_PACK, table.first_pack),
-        (layout.SLOT_WORDS, table.most_slots * layout.PACKED_TOGETHER * choice.rows),  # a number takes a word at most
-        (layout.LINES_AHEAD, 2 if images * groups * out_channels * out_plane * size > HELD_OUTPUT else 0),
-        (layout.TILE_WIDTH, width),
-        (layout.PANEL_PITCH, pitch),
-        (layout.PANEL_BYTES, terms * groups_together * pitch),
-        (layout.STAGED_BYTES, table.staged * pitch),
-        (layout.SUMS_BYTES, (batch_rows + 1) * pitch),  # a tile that is not full writes its last rows to one more
-        (layout.MOST_LINES, most_lines),
+    base, tile, phases = (
+        Variant(bits, lanes),
+        Tile(bits, lanes, choice.rows, choice.vectors),
+        Phases(bits, lanes, min(stride, lanes)),
+    )
+    of_two = types.literal(2) if stride == 2 else types.none
+    head = records(geometry, HEADER)
+    _set(
+        head,
+        executor=compiled_address(kernels.transpose_blocks, base, *[INTEGER] * 9),
+        packer=compiled_address(kernels.pack_tiles, tile, *[INTEGER] * 6),
+        summer=compiled_address(kernels.sum_tiles, tile, *[INTEGER] * 8),
+        storer=compiled_address(kernels.store_batch, phases, of_two, *[INTEGER] * 9),
+        line_finder=compiled_address(kernels.find_lines, *[INTEGER] * 5),
+        copy_finder=compiled_address(kernels.find_copies, *[INTEGER] * 8),
+        panel_filler=compiled_address(kernels.fill_panel, base, *[INTEGER] * 8),
+        row_mixer=compiled_address(kernels.mix_rows, base, *[INTEGER] * 5) if paired else 0,
+        target_finder=compiled_address(kernels.find_targets, *[INTEGER] * 4),
+        positions=positions,
+        block=block,
+        blocks=-(-positions // block),
+        groups_together=groups_together,
+        items=-(-groups // groups_together) * -(-positions // block),
+        packed=table.packed,
+        classes=len(outer),
+        first_class=table.first_class,
+        packings=len(table.packings),
+        first_packing=table.first_packing,
+        tile_width=width,
+        lines_ahead=2 if images * groups * out_channels * out_plane * size > HELD_OUTPUT else 0,
+        pitch=pitch,
+        panel_bytes=terms * groups_together * pitch,
+        staged_bytes=table.staged * pitch,
+        sums_bytes=(batch_rows + 1) * pitch,  # a tile that is not full writes its last rows to one more
+        most_lines=most_lines,
+        most_outer=table.most_phases,
         # of a line the beginning, the end and what lies between, of a row the end, and how far they read
-        (
-            layout.MOST_COPIES,
-            max(columns[layout.OFFSETS] for columns in table.classes)
-            * (min(block + reach, (block + reach) // lanes + 3 * most_lines) + width // lanes + 1)
-            + 1,
-        ),
-        (layout.MOST_OUTER, max(columns[layout.PHASES] for columns in table.classes)),
-    ):
-        geometry[column] = value
+        most_copies=table.most_offsets
+        * (min(block + reach, (block + reach) // lanes + 3 * most_lines) + width // lanes + 1)
+        + 1,
+        shared=choice.shared,
+        reach=reach,
+        unit=1 << len(axes),  # a half along each axis
+        direct=images == 1 and len(table.tiles) == 1 and _covers_x(axes, choice),
+        slot_words=table.most_slots * kernels.PACKED_TOGETHER * choice.rows,  # a number takes a word at most
+    )
     return BlockPlan(
         geometry,
         choice,
         table.packing.digest(),
         groups * table.packed,
-        layout.scratch_words(geometry),
+        scratch_words(geometry),
         work,
         table.rows,
     )
+
+
+def _set(record: Any, **words: int) -> None:
+    """Set words of a record."""
+    for name, value in words.items():
+        record[name] = value
 
 
 def _grid(values: list[tuple[int, ...]]) -> npt.NDArray[np.int64]:
@@ -820,14 +851,12 @@ def describe(plan: BlockPlan) -> str:
     """Say in a line how a plan sums, and why in that way."""
     if plan.choice is None:
         return "the definition, as the strides have more phases than a table is worth"
-    g = plan.geometry
-    classes = g[g[layout.FIRST_CLASS] :][: g[layout.CLASSES] * layout.CLASS_COLUMNS].reshape(-1, layout.CLASS_COLUMNS)
+    head = records(plan.geometry, HEADER)[0]
+    offsets = records(plan.geometry, CLASS, head["first_class"], head["classes"])["offsets"]
     paired = [str(axis) for axis, step in enumerate(plan.choice.steps) if step > 1]
     pairs = f", outputs by pairs along axis {' and '.join(paired)}" if paired else ""
     return (
-        f"tiles of {plan.choice.rows} rows x {g[layout.TILE_WIDTH]} positions, {plan.rows}{pairs}; "
-        f"{g[layout.POSITIONS]} positions in {g[layout.BLOCKS]} blocks, {len(classes)} classes of at most "
-        f"{classes[:, layout.OFFSETS].max()} offsets x {g[layout.CHANNELS]} channels"
-        + ", whose rows serve all offsets"
-        * plan.choice.shared
+        f"tiles of {plan.choice.rows} rows x {head['tile_width']} positions, {plan.rows}{pairs}; "
+        f"{head['positions']} positions in {head['blocks']} blocks, {offsets.size} classes of at most "
+        f"{offsets.max()} offsets x {head['channels']} channels" + ", whose rows serve all offsets" * plan.choice.shared
     )

@@ -6,7 +6,7 @@ A plan is plain arrays.  Building one costs its tables; kernels are compiled on 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -77,11 +77,16 @@ def in_pairs(w: npt.NDArray[np.complex128]) -> npt.NDArray[np.float64]:
     return np.stack([w.real, w.imag], -1)
 
 
-def step_address(kernel: Callable[..., None], variant: Variant) -> int:
+@cache  # a look-up by types, which must be made first, takes ten times as long, and a plan has many steps
+def step_address(
+    kernel: Callable[..., None], bits: int, lanes: int, codelet: int | str, source: str, target: str, twiddled: bool
+) -> int:
     """Address of a step compiled for a variant."""
+    variant = Variant(bits, lanes, codelet, source, target, twiddled)
     return compiled_address(kernel, variant, INTEGER, INTEGER, ROW, ROW)
 
 
+@cache
 def rim_address(
     name: str, direction: Literal["load", "store"], bits: int, lanes: int, half: Half, scaled: bool = False
 ) -> int:
@@ -92,6 +97,7 @@ def rim_address(
     return compiled_address(load if direction == "load" else store, variant, ROW, *[INTEGER] * 6)
 
 
+@cache
 def executor_address(executor: Callable[..., None]) -> int:
     """Address of an executor."""
     return compiled_address(executor, INTEGER, INTEGER, ROW, INTEGER, INTEGER, INTEGER)
@@ -169,8 +175,9 @@ class ProgramBuilder:
         reads, writes = self.places(target, in_place)
         if reads == layout.LINES:
             source = source.replace("planes", "pairs")
-        variant = Variant(self.bits, self.group.lanes, codelet, source, target.replace(" results", ""), twiddled)
-        self.append(step_address(kernel, variant), reads, writes, *arguments)
+        form = target.replace(" results", "")
+        address = step_address(kernel, self.bits, self.group.lanes, codelet, source, form, twiddled)
+        self.append(address, reads, writes, *arguments)
 
     def places(self, target: str, in_place: bool = False) -> tuple[int, int]:
         """Where the next step reads and where it writes."""
@@ -558,6 +565,7 @@ def rim(form: str, lines: Lines, bits: int, group: Group, blocks: bool = False) 
     return anywhere, anywhere, step, part
 
 
+@lru_cache(maxsize=256)
 def two_numbers(factor: Fraction, bits: int) -> npt.NDArray[Any]:
     """A positive factor as the sum of two numbers: one alone would be off by up to half an eps, and every result with it.
 
@@ -568,7 +576,9 @@ def two_numbers(factor: Fraction, bits: int) -> npt.NDArray[Any]:
     if Fraction(float(first)) > factor:
         first = np.nextafter(first, real(0))
     second = float(factor - Fraction(float(first)))
-    return np.array([first, second or first * np.finfo(real).eps * 2.0**-17], real)
+    numbers = np.array([first, second or first * np.finfo(real).eps * 2.0**-17], real)
+    numbers.flags.writeable = False  # plans share it
+    return numbers
 
 
 @lru_cache(maxsize=256)
@@ -766,19 +776,17 @@ def assembled(
     blocks = block_of((source, target), run, group)
     # an odd number of cache lines, so that the same point of both buffers does not fall on the same cache set
     buffer_bytes = (programs[0].points * (width // abreast) * 2 * bits // 8 // CACHE_LINE | 1) * CACHE_LINE + 128
-    geometry = np.zeros(layout.GEOMETRY_SIZE, np.int64)
+    words = [0] * layout.GEOMETRY_SIZE  # a list, for to set a number of an array takes ten times as long
     for number, way in enumerate((0, layout.RAGGED)):
         if not ends[number].reads:
-            geometry[way + layout.LOAD] = rim_address(
-                source.layouts[number], "load", bits, group.lanes, source.lines.half
-            )
+            words[way + layout.LOAD] = rim_address(source.layouts[number], "load", bits, group.lanes, source.lines.half)
         if not ends[number].writes:
-            geometry[way + layout.STORE] = rim_address(
+            words[way + layout.STORE] = rim_address(
                 target.layouts[number], "store", bits, group.lanes, target.lines.half, scaled
             )
         steps = programs[number].steps
-        geometry[way + layout.PROGRAM], geometry[way + layout.STEPS] = steps.ctypes.data, len(steps)
-    geometry[layout.OUTER : layout.LANES + 1] = source.lines.outer, source.lines.inner, run, width
+        words[way + layout.PROGRAM], words[way + layout.STEPS] = steps.ctypes.data, len(steps)
+    words[layout.OUTER : layout.LANES + 1] = source.lines.outer, source.lines.inner, run, width
     plane = group.lanes * bits // 8
     for first, parts, side in (
         (layout.SOURCE_OUTER_BYTES, layout.LOAD_REAL, source),
@@ -789,42 +797,43 @@ def assembled(
             row = block_row(side, group, blocks)
             step, part = step // side.lines.step_bytes * row, row if part == side.lines.step_bytes else part
         register = 2 * plane if group.line else step
-        geometry[first : first + 5] = side.lines.outer_bytes, side.lines.inner_bytes, step, part, register
-        geometry[parts : parts + 2] = (plane, -plane) if side.exchanged else (0, plane)
-    geometry[layout.KEEP : layout.BUFFER_BYTES + 1] = *counts, buffer_bytes
+        words[first : first + 5] = side.lines.outer_bytes, side.lines.inner_bytes, step, part, register
+        words[parts : parts + 2] = (plane, -plane) if side.exchanged else (0, plane)
+    words[layout.KEEP : layout.BUFFER_BYTES + 1] = *counts, buffer_bytes
     executor = executor_address(transform_groups)
-    geometry[layout.EXECUTOR], geometry[layout.SCALE] = executor, scale.ctypes.data
-    geometry[layout.POINT_LANES] = group.lanes if group.line else 1
-    geometry[layout.OVERLAP] = overlap
+    words[layout.EXECUTOR], words[layout.SCALE] = executor, scale.ctypes.data
+    words[layout.POINT_LANES] = group.lanes if group.line else 1
+    words[layout.OVERLAP] = overlap
     line_bytes = counts[1] * 2 * bits // 8
-    geometry[layout.POINTS_AHEAD] = points_ahead
+    words[layout.POINTS_AHEAD] = points_ahead
     if (
         group.line
         and line_bytes <= LONGEST_AHEAD
         and 2 * line_bytes * source.lines.outer * source.lines.inner > FROM_AHEAD
     ):
-        geometry[layout.AHEAD] = -(-line_bytes // CACHE_LINE)
-    words = scratch_words(buffer_bytes, width) + max((sweep.scratch_words for sweep in programs[0].sweeps), default=0)
+        words[layout.AHEAD] = -(-line_bytes // CACHE_LINE)
+    scratch = scratch_words(buffer_bytes, width) + max((sweep.scratch_words for sweep in programs[0].sweeps), default=0)
     work = source.lines.outer * source.lines.inner * counts[1]
-    geometry[layout.UNITS] = source.lines.outer * source.lines.inner // run * -(-run // width)
+    words[layout.UNITS] = source.lines.outer * source.lines.inner // run * -(-run // width)
     if blocks:
         sizes = [block_row(side, group, blocks) * side.copied for side in (source, target)]
         # A group may put its results where it came from if they have the same form.
         apart = 0 if source.lines.inner_bytes == target.lines.inner_bytes else sizes[0]
         size = max(sizes[0], apart + sizes[1])
-        geometry[layout.UNITS] = source.lines.outer * -(-run // (blocks * width))
-        geometry[layout.BLOCK], geometry[layout.FAR_RUN], geometry[layout.WITHIN] = blocks, run, executor
-        geometry[layout.EXECUTOR] = executor_address(transform_blocks)
-        geometry[layout.BLOCK_BYTES], geometry[layout.BLOCK_RESULTS] = size, apart
+        words[layout.UNITS] = source.lines.outer * -(-run // (blocks * width))
+        words[layout.BLOCK], words[layout.FAR_RUN], words[layout.WITHIN] = blocks, run, executor
+        words[layout.EXECUTOR] = executor_address(transform_blocks)
+        words[layout.BLOCK_BYTES], words[layout.BLOCK_RESULTS] = size, apart
         for first, side in ((layout.SOURCE_ROWS, source), (layout.TARGET_ROWS, target)):
-            geometry[first : first + 3] = side.copied, side.lines.step_bytes, block_row(side, group, blocks)
-        geometry[layout.NUMBERED] = numbered
+            words[first : first + 3] = side.copied, side.lines.step_bytes, block_row(side, group, blocks)
+        words[layout.NUMBERED] = numbered
         if not numbered:
-            geometry[layout.INNER] = geometry[layout.RUN] = blocks * width
-        words += size // 8 + 8
-    shared = programs[0].sweeps and geometry[layout.UNITS] == 1
+            words[layout.INNER] = words[layout.RUN] = blocks * width
+        scratch += size // 8 + 8
+    shared = programs[0].sweeps and words[layout.UNITS] == 1
     buffer_words = buffer_bytes // 8 if shared else 0
-    return LineTransform(geometry, geometry.ctypes.data, words, buffer_words, work, (programs[0], programs[1]), scale)
+    geometry = np.array(words, np.int64)
+    return LineTransform(geometry, geometry.ctypes.data, scratch, buffer_words, work, (programs[0], programs[1]), scale)
 
 
 def block_row(side: Side, group: Group, blocks: int) -> int:

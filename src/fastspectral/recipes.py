@@ -270,6 +270,7 @@ def sweeps_of(n: int, group: Group, registers: int, number_bytes: int) -> Recipe
     return best._replace(cost=best.cost + 4 * way_of(n, group, number_bytes).cost + TURN)
 
 
+@lru_cache(maxsize=8192)
 def side_by_side(n: int, lanes: int, registers: int, number_bytes: int) -> float:
     """Cost of the passes of as many lines as there are lanes, roughly: without a search for every length and buffer."""
     cost, factors = passes(n, registers, FREE)
@@ -277,25 +278,27 @@ def side_by_side(n: int, lanes: int, registers: int, number_bytes: int) -> float
 
 
 @lru_cache(maxsize=8192)
+def direct(n: int, group: Group, registers: int, number_bytes: int, whole: bool) -> Recipe:
+    """Recipe without a convolution of the whole; whole: not in sweeps."""
+    best = passes_of(n, group, registers, number_bytes)
+    if not group.line or whole:
+        return best
+    sweeps = sweeps_of(n, group, registers, number_bytes)
+    return sweeps if (2 * n * number_bytes > LARGEST_WHOLE and sweeps.split) or sweeps.cost < best.cost else best
+
+
+@lru_cache(maxsize=8192)
 def recipe(n: int, group: Group, registers: int, number_bytes: int, whole: bool = False) -> Recipe:
     """Recipe for n points in a group; whole: not in sweeps."""
-
-    def direct(length: int) -> Recipe:
-        best = passes_of(length, group, registers, number_bytes)
-        if not group.line or whole:
-            return best
-        sweeps = sweeps_of(length, group, registers, number_bytes)
-        return (
-            sweeps if (2 * length * number_bytes > LARGEST_WHOLE and sweeps.split) or sweeps.cost < best.cost else best
-        )
-
-    best = direct(n)
+    best = direct(n, group, registers, number_bytes, whole)
     if n < SHORTEST_CONVOLUTION or max(best.factors, default=RADICES[-1] + 1) in RADICES:
         return best
     shortest, least = 2 * n - 1, 2 * (group.lanes.bit_length() - 1) if group.line else 0
     padded_lengths = [odd << max(math.ceil(math.log2(shortest / odd)), least) for odd in (1, 5)]
     cost, padded = min(
-        ((2 * direct(m).cost + PRODUCT) * m / n + 2 * PRODUCT, m) for m in padded_lengths if m >= shortest
+        ((2 * direct(m, group, registers, number_bytes, whole).cost + PRODUCT) * m / n + 2 * PRODUCT, m)
+        for m in padded_lengths
+        if m >= shortest
     )
     return best if best.cost <= CONVOLUTION * cost else Recipe((), padded, 0, CONVOLUTION * cost)
 

@@ -23,6 +23,7 @@ from fastspectral.conv_plans import (
     row_tiles,
 )
 from fastspectral.kernels import conv_transpose as kernels
+from fastspectral.kernels.conv_geometry import HEADER, records
 
 AXES = [
     Axis(size=9, kernel=4, stride=2, dilation=1, begin=1, output=18),
@@ -120,10 +121,9 @@ def by_blocks(x, w, b, groups, axes, workers=1):
     plan = block_plan(len(x), groups, channels, out_channels, axes, 8 * x.itemsize)
     y = np.full((len(x), groups * out_channels, *[axis.output for axis in axes]), np.nan, x.dtype)
     packed = np.full(plan.packed + 128, np.nan, x.dtype)
-    if workers == 1:
-        kernels.pack_weights(w.reshape(-1), packed[64:-64], plan.geometry)
-    else:
-        kernels.pack_weights_parallel(w.reshape(-1), packed[64:-64], plan.geometry, workers)
+    slots = np.full((workers, records(plan.geometry, HEADER)[0]["slot_words"]), -1, np.int64)
+    pack = kernels.pack_weights if workers == 1 else kernels.pack_weights_parallel
+    pack(w.reshape(-1), packed[64:-64], plan.geometry, slots)
     assert np.isfinite(packed[64:-64]).all()
     memory = np.full((workers * plan.scratch_words + 512,), -1, np.int64)  # NaN, read as floats
     scratch = memory[256:-256].reshape(workers, -1)
@@ -200,7 +200,7 @@ def test_blocks_and_direct_loop_match_the_definition(name, dtype, rng):
 def test_x_is_the_panel_where_every_number_is_read_once(name):
     images, groups, channels, out_channels, axes = PROBLEMS[name]
     plan = block_plan(images, groups, channels, out_channels, axes, 32)
-    assert bool(plan.geometry[kernels.DIRECT]) == ("panel" in name)
+    assert bool(records(plan.geometry, HEADER)[0]["direct"]) == ("panel" in name)
 
 
 @pytest.fixture

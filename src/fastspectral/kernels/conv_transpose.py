@@ -22,8 +22,7 @@ is summed in registers, in the order of the terms, whatever the number of worker
 all the rows of the batch that it is part of.  Zeros of the panel would turn infinite weights into NaN: with such weights
 `conv_transpose_direct` is taken.
 
-The geometry is an int64 table: a header, `AXIS_COLUMNS` for each axis, `CLASS_COLUMNS` for each class, `TILE_COLUMNS` for
-each tile, then the lists that these point at.
+The geometry, an int64 table, says what to do: see `conv_geometry.py`.
 """
 
 from typing import Any
@@ -31,100 +30,58 @@ from typing import Any
 import numpy as np
 
 from fastspectral._jit import njit, prange
-from fastspectral.kernels.lanes import broadcast, call_address, load, number_bytes, one_lane, pointer, splat, store
+from fastspectral.kernels.conv_geometry import (
+    ALIGNMENT,
+    AXIS_BYTES,
+    CLASS_BYTES,
+    COPY_BYTES,
+    COUNT_BYTES,
+    HEADER_BYTES,
+    LINE_BYTES,
+    NO_BIAS,
+    OUTSIDE,
+    PACKING_BYTES,
+    TILE_BYTES,
+    ZEROS,
+    axis_at,
+    class_at,
+    copy_at,
+    header_at,
+    line_at,
+    packing_at,
+    tile_at,
+)
+from fastspectral.kernels.lanes import (
+    call_address,
+    copy_bytes,
+    larger,
+    load,
+    number_bytes,
+    one_lane,
+    pointer,
+    smaller,
+    splat,
+    store,
+)
 from fastspectral.kernels.lanes import lanes as lanes_of_register
 from fastspectral.kernels.tiles import (
     add_products,
     add_rows,
-    gather_rows,
-    half,
+    add_scaled,
+    copy_columns,
+    list_walk,
     load_even,
-    one_column,
-    phases_stored,
+    magnitudes_below,
     prefetch_line,
     prefetch_write,
-    store_phases,
+    store_positions,
     store_rows,
     tile_columns,
     tile_rows,
     zero_tile,
 )
 
-# The header: addresses of the compiled parts, then sizes of the problem.  CHANNELS and OUT_CHANNELS are those of a group.
-EXECUTOR, PACKER, SUMMER, STORER = 0, 1, 2, 3
-AXES, IMAGES, GROUPS, CHANNELS, OUT_CHANNELS, PLANE, OUT_PLANE, TAPS = 4, 5, 6, 7, 8, 9, 10, 11
-# How it is cut: BLOCK positions of GROUPS_TOGETHER groups at a time.  PACKED: numbers in a group's packed weights.
-# LINES_AHEAD: how many lines of y are filled while one comes to the caches, 0 to let them come when they are filled.
-POSITIONS, BLOCK, BLOCKS, GROUPS_TOGETHER, PACKED = 12, 13, 14, 15, 16
-CLASSES, FIRST_CLASS, PACKS, FIRST_PACK, LINES_AHEAD, TILE_WIDTH = 17, 18, 19, 20, 21, 22
-# Bytes from row to row of the panel and of the sums, and what a worker's scratch consists of.
-PANEL_PITCH, STAGED_BYTES, PANEL_BYTES, SUMS_BYTES, MOST_LINES, MOST_OUTER, MOST_COPIES = 23, 24, 25, 26, 27, 28, 29
-# Whether the panel has one row for a channel, read at all offsets, and how many positions such a row reaches over the block's.
-SHARED, REACH = 30, 31
-# The memory for the slots of one worker that packs weights, in words of 8 bytes.
-SLOT_WORDS = 32
-# Whether x itself is the panel: positions are the numbers of a plane, at one offset, and every number is read once.
-DIRECT = 33
-# Addresses of the parts of the executor.  As functions that it calls they would be compiled twice, in themselves and in it, and one that a plan does not
-# need as well: a first call took 1.4 times as long.
-LINE_FINDER, COPY_FINDER, PANEL_FILLER, ROW_MIXER, TARGET_FINDER = 34, 35, 36, 37, 38
-ITEMS = 39  # blocks of positions, for all groups
-HEADER = 40
-# An axis: sizes, and the distance of its neighbours in a plane of x and of y.  COUNT: how many positions there are, STEP: how
-# many inputs from one to the next, STRIDE: how many outputs.  NUMBERED: how many positions are numbered: behind those there
-# are, where rows are shared, as many more as the offsets differ by, which have no outputs.
-SIZE, STRIDE, SHIFT, OUT_SIZE, COUNT, PITCH, OUT_PITCH, KERNEL, DILATION, BEGIN, STEP = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
-NUMBERED = 11
-AXIS_COLUMNS = 12
-# A class: its offsets, one number for each axis; its outer phases, one number for each outer axis; its batches of
-# BATCH_UNITS units and BATCH_TILES tiles, and where its tiles are.
-OFFSETS, OFFSET_LIST, PHASES, PHASE_LIST, BATCHES, BATCH_UNITS, BATCH_TILES, TILE_COUNT, TILE_LIST = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-    8,
-)
-# How its panel is made of pairs: so many staged rows, then mixes of a target, two sources and the sign of the second one.
-STAGED, MIXES, MIX_LIST = 9, 10, 11
-CLASS_COLUMNS = 12
-# A tile: where its packed weights begin; what the tiles of a product share: its terms, the taps that are combined, each at a slot
-# for every term and with a factor, and its runs of terms of the panel, each where the first one is, in bytes, and a count; the
-# results, each a sign and the rows of sums, in bytes.
-TILE_WEIGHTS, TILE_TERMS, TILE_TAPS, TILE_SLOT_LIST, TILE_FACTOR_LIST = 0, 1, 2, 3, 4
-TILE_RUNS, TILE_RUN_LIST, TILE_RESULTS, TILE_RESULT_LIST = 5, 6, 7, 8
-TILE_COLUMNS = 9
-# A packing: the tiles of all products that have the same rows, one every PACK_STEP columns; the places, in bytes, of the rows
-# in a channel of w, and whether these are neighbours; the slots: the taps that any of the tiles needs.
-PACK_TILE, PACK_STEP, PACK_TILES, PACK_ROW_LIST, PACK_DENSE, PACK_SLOTS, PACK_SLOT_LIST = 0, 1, 2, 3, 4, 5, 6
-PACK_COLUMNS = 7
-# A line of positions, neighbours along the innermost axis: its first position in the block, its length, its image, where
-# phase 0 of its first position is in the output, the positions low … high − 1 whose phases all are, then j along every
-# axis.
-LINE_START, LINE_LENGTH, LINE_IMAGE, LINE_OUTPUT, LINE_LOW, LINE_HIGH, LINE_J = 0, 1, 2, 3, 4, 5, 6
-# A register that is copied: where to in the panel, and where from in x.
-COPY_TARGET, COPY_SOURCE = 0, 1
-COPY_COLUMNS = 2
-ZEROS = -1  # in place of where in x, for zeros
-OUTSIDE = -1  # in place of the output line of a line, where there is none
-# In front of a list of lines, and of one of copies, stands how many there are; of copies, how many numbers.
-COUNT_BYTES = 8
-ALIGNMENT = 64
 PACKED_TOGETHER = 8  # channels
-
-
-def scratch_words(geometry: Any) -> int:
-    """Give the scratch of one worker, in words of 8 bytes."""
-    tables = (
-        geometry[MOST_LINES] * (LINE_J + geometry[AXES] + geometry[MOST_OUTER]) + geometry[MOST_COPIES] * COPY_COLUMNS
-    )
-    return int(
-        geometry[PANEL_BYTES] + geometry[STAGED_BYTES] + geometry[SUMS_BYTES] + ALIGNMENT + 2 * COUNT_BYTES
-    ) // 8 + int(tables)
 
 
 # ------------------------------------------------------------------------------------------------------------- weights
@@ -133,87 +90,66 @@ def scratch_words(geometry: Any) -> int:
 @njit
 def all_below(numbers: Any, limit: float) -> bool:
     """Tell whether the magnitudes of a flat array are all below a limit."""
-    found, most = 0, numbers.dtype.type(limit)
-    for k in range(numbers.size):  # counting, not leaving at the first: the loop becomes SIMD
-        found += 0 if abs(numbers[k]) < most else 1
-    return found == 0
-
-
-@njit
-def add_scaled(variant: Any, source: int, factor: float, target: int, size: int, adds: bool) -> None:
-    """Multiply `size` bytes of numbers, and add them to those at the target, or put them there."""
-    step, single = lanes_of_register(variant) * number_bytes(variant), one_lane(variant)
-    whole = size - size % step
-    for at in range(0, whole, step):
-        numbers = load(variant, source + at) * splat(variant, factor)
-        store(load(variant, target + at) + numbers if adds else numbers, target + at)
-    for at in range(whole, size, number_bytes(variant)):
-        number = load(single, source + at) * splat(single, factor)
-        store(load(single, target + at) + number if adds else number, target + at)
+    below: bool = magnitudes_below(numbers, limit)
+    return below
 
 
 def pack_tiles(tile: Any, w: int, table: int, packed: int, slots: int, begin: int, end: int) -> None:
     """Do packings begin … end − 1, numbered through all groups: weights as a tile reads them, by term and row.
 
-    w, table, packed, slots: addresses, the last one of SLOT_WORDS words.
+    w, table, packed, slots: addresses, the last one of slot_words words.
     """
-    size, column, geometry = number_bytes(tile), one_column(tile), pointer(table)
-    channels, step = geometry[CHANNELS], tile_rows(tile) * size
-    channel_size = geometry[OUT_CHANNELS] * geometry[TAPS] * size
-    unit = 1.0
-    for _ in range(geometry[AXES]):
-        unit *= 0.5
+    size, head = number_bytes(tile), header_at(table)
+    channels, step = head.channels, tile_rows(tile) * size
+    channel_size = head.out_channels * head.taps * size
     # Eight channels at a time: w is read in its order, eight streams of it, whose distance is often a power of two, and a
     # cache set holds eight lines.
     for first in range(0, channels, PACKED_TOGETHER):
-        together = min(PACKED_TOGETHER, channels - first)
+        together = smaller(PACKED_TOGETHER, channels - first)
         for number in range(begin, end):
-            group, here = number // geometry[PACKS], geometry[FIRST_PACK] + number % geometry[PACKS] * PACK_COLUMNS
+            group = number // head.packings
+            packing = packing_at(table + head.first_packing + number % head.packings * PACKING_BYTES)
             source = w + (group * channels + first) * channel_size
-            rows, dense, to = table + 8 * geometry[here + PACK_ROW_LIST], geometry[here + PACK_DENSE], slots
-            for slot in range(
-                geometry[here + PACK_SLOT_LIST], geometry[here + PACK_SLOT_LIST] + geometry[here + PACK_SLOTS]
-            ):
-                place = source + geometry[slot] * size
-                for _ in range(together):
-                    if dense:
-                        store(load(column, place + pointer(rows)[0]), to)
-                    else:
-                        store(gather_rows(tile, place, rows), to)
-                    place, to = place + channel_size, to + step
-            entry = geometry[here + PACK_TILE]
-            for _ in range(geometry[here + PACK_TILES]):
-                target = packed + (group * geometry[PACKED] + geometry[entry + TILE_WEIGHTS]) * size + first * step
-                slot, taps = geometry[entry + TILE_SLOT_LIST], geometry[entry + TILE_TAPS]
-                factors = geometry[entry + TILE_FACTOR_LIST]
-                for k in range(geometry[entry + TILE_TERMS]):
+            to, slot = slots, table + packing.slot_list
+            for _ in range(packing.slots):
+                place = source + pointer(slot)[0] * size
+                copy_columns(tile, place, channel_size, table + packing.row_list, packing.dense, to, together)
+                to, slot = to + together * step, slot + 8
+            here = table + packing.first_tile
+            for _ in range(packing.tiles):
+                entry = tile_at(here)
+                target = packed + (group * head.packed + entry.weights) * size + first * step
+                slot, taps, factors = table + entry.slot_list, entry.taps, pointer(table + entry.factor_list)
+                for k in range(entry.terms):
                     to = target + k * channels * step
                     for tap in range(taps):
-                        factor = geometry[factors + tap] * unit
-                        numbers = slots + geometry[slot + tap] * together * step
-                        add_scaled(tile, numbers, factor, to, together * step, tap > 0)
-                    slot += taps
-                entry += geometry[here + PACK_STEP]
+                        numbers = slots + pointer(slot)[0] * together * step
+                        add_scaled(tile, numbers, factors[tap] / head.unit, to, together, tap > 0)
+                        slot += 8
+                here += packing.step
 
 
 @njit
-def pack_weights(w: Any, packed: Any, geometry: Any) -> None:
-    """Pack all weights, which must be finite.  w, packed: flat."""
-    slots, packs = np.empty(geometry[SLOT_WORDS], np.int64), geometry[GROUPS] * geometry[PACKS]
-    addresses = w.ctypes.data, geometry.ctypes.data, packed.ctypes.data
-    call_address(geometry[PACKER], (0, *addresses, slots.ctypes.data, 0, packs))
-    slots[0] = 0  # keeps it until here
+def pack_weights(w: Any, packed: Any, geometry: Any, slots: Any) -> None:
+    """Pack all weights, which must be finite.
+
+    w, packed: flat; slots: scratch, (1, slot_words) int64.
+    """
+    table = geometry.ctypes.data
+    head = header_at(table)
+    addresses = w.ctypes.data, table, packed.ctypes.data, slots.ctypes.data
+    call_address(head.packer, (0, *addresses, 0, head.groups * head.packings))
 
 
 @njit(parallel=True)
-def pack_weights_parallel(w: Any, packed: Any, geometry: Any, workers: int) -> None:
-    """Do `pack_weights` with the packings shared among workers."""
-    packs, slots = geometry[GROUPS] * geometry[PACKS], np.empty((workers, geometry[SLOT_WORDS]), np.int64)
-    addresses = w.ctypes.data, geometry.ctypes.data, packed.ctypes.data
+def pack_weights_parallel(w: Any, packed: Any, geometry: Any, slots: Any) -> None:
+    """Do `pack_weights` with the packings shared among as many workers as `slots` has rows."""
+    table, workers = geometry.ctypes.data, slots.shape[0]
+    head = header_at(table)
+    packer, packings, addresses = head.packer, head.groups * head.packings, (w.ctypes.data, table, packed.ctypes.data)
     for worker in prange(workers):
-        begin, end = packs * worker // workers, packs * (worker + 1) // workers
-        call_address(geometry[PACKER], (0, *addresses, slots[worker].ctypes.data, begin, end))
-    slots[0, 0] = 0  # keeps it until here
+        begin, end = packings * worker // workers, packings * (worker + 1) // workers
+        call_address(packer, (0, *addresses, slots[worker].ctypes.data, begin, end))
 
 
 # --------------------------------------------------------------------------------------------------------------- panel
@@ -224,36 +160,31 @@ def find_lines(table: int, first: int, count: int, everywhere: int, line_table: 
 
     everywhere: whether also of positions that have no outputs; the tables: addresses.
     """
-    geometry, lines = pointer(table), pointer(line_table)
-    axes = geometry[AXES]
-    last = HEADER + (axes - 1) * AXIS_COLUMNS
-    stride, numbered = geometry[last + STRIDE], geometry[last + NUMBERED]
-    found, done = 0, 0
+    head = header_at(table)
+    last, here, done = axis_at(table + head.last_axis), line_table, 0
     while done < count:
-        line = found * (LINE_J + axes)
+        line, j = line_at(here), pointer(here + LINE_BYTES)
         rest, inside = first + done, True
-        for axis in range(axes - 1, -1, -1):
-            column = HEADER + axis * AXIS_COLUMNS
-            j = rest % geometry[column + NUMBERED]
-            inside = inside and j < geometry[column + COUNT]
-            lines[line + LINE_J + axis] = j
-            rest //= geometry[column + NUMBERED]
-        j = lines[line + LINE_J + axes - 1]
-        there = min(numbered - j, count - done)
+        for number in range(head.axes - 1, -1, -1):
+            axis = axis_at(table + HEADER_BYTES + number * AXIS_BYTES)
+            j[number] = rest % axis.numbered
+            inside = inside and j[number] < axis.count
+            rest //= axis.numbered
+        at = j[head.axes - 1]
+        there = smaller(last.numbered - at, count - done)
         if inside or everywhere:
-            length = there if everywhere else min(geometry[last + COUNT] - j, there)
-            output = j * stride - geometry[last + SHIFT]
+            length = there if everywhere else smaller(last.count - at, there)
+            output = at * last.stride - last.shift
             low = 1 if output < 0 else 0
-            lines[line + LINE_START], lines[line + LINE_LENGTH], lines[line + LINE_IMAGE] = done, length, rest
-            lines[line + LINE_OUTPUT], lines[line + LINE_LOW] = output, low
-            lines[line + LINE_HIGH] = max(low, min(length, (geometry[last + OUT_SIZE] - output) // stride))
-            found += 1
+            line.start, line.length, line.image, line.output, line.low = done, length, rest, output, low
+            line.high = larger(low, smaller(length, (last.out_size - output) // last.stride))
+            here += head.line_bytes
         done += there
-    pointer(line_table - COUNT_BYTES)[0] = found
+    pointer(line_table - COUNT_BYTES)[0] = (here - line_table) // head.line_bytes
 
 
 def find_copies(
-    table: int, here: int, size: int, vector: int, end: int, line_table: int, group: int, copy_table: int
+    table: int, class_address: int, size: int, vector: int, end: int, line_table: int, group: int, copy_table: int
 ) -> None:
     """Find the registers that fill the rows of a channel up to position `end`, at all offsets of a class, and how many.
 
@@ -261,79 +192,54 @@ def find_copies(
     well are copied as one.  vector: numbers in a register; copies: in bytes, for the first channel of a group; behind the
     last one, how far they read.
     """
-    geometry, lines, copies = pointer(table), pointer(line_table), pointer(copy_table)
-    line_count = pointer(line_table - COUNT_BYTES)[0]
-    axes, step = geometry[AXES], vector * size
-    last = HEADER + (axes - 1) * AXIS_COLUMNS
-    apart = geometry[last + STEP]  # inputs that are copied
-    distance = geometry[PANEL_PITCH] * (1 if geometry[here + MIXES] else geometry[CHANNELS])  # of offsets
-    found, reach = 0, 0
-    for k in range(geometry[here + OFFSETS]):
-        offsets, row = geometry[here + OFFSET_LIST] + k * axes, k * distance
-        at, follows = row, ZEROS  # the next byte to write, and what x has behind the line before
-        for number in range(line_count):
-            line = number * (LINE_J + axes)
-            source = (lines[line + LINE_IMAGE] * geometry[GROUPS] + group) * geometry[CHANNELS] * geometry[PLANE]
-            inside = True
-            for axis in range(axes - 1):
-                column = HEADER + axis * AXIS_COLUMNS
-                i = lines[line + LINE_J + axis] * geometry[column + STEP] + geometry[offsets + axis]
-                inside = inside and 0 <= i < geometry[column + SIZE]
-                source += i * geometry[column + PITCH]
-            i, length = (
-                lines[line + LINE_J + axes - 1] * apart + geometry[offsets + axes - 1],
-                lines[line + LINE_LENGTH],
-            )
-            low = min((max(-i, 0) + apart - 1) // apart, length) if inside else length
-            high = max(min((geometry[last + SIZE] - i + apart - 1) // apart, length), low)
-            start = row + lines[line + LINE_START] * size
-            begin, stop, line_end = start + low * size, start + high * size, start + length * size
-            ahead = (source + i) * size - start * apart  # from a place in the panel, times `apart`, to that in x
-            if low or start * apart + ahead != follows:
-                at = start
-                while at < begin:
-                    copies[found + COPY_TARGET], copies[found + COPY_SOURCE] = at, ZEROS
-                    at, found = at + step, found + COPY_COLUMNS
-                at = begin
-            while at < stop:
-                copies[found + COPY_TARGET], copies[found + COPY_SOURCE] = at, at * apart + ahead
-                at, found, reach = at + step, found + COPY_COLUMNS, max(reach, (at + step) * apart + ahead)
-            follows = stop * apart + ahead if high == length else ZEROS
-            if high < length:
-                at = stop
-                while at < line_end:
-                    copies[found + COPY_TARGET], copies[found + COPY_SOURCE] = at, ZEROS
-                    at, found = at + step, found + COPY_COLUMNS
-        at = (
-            row
-            + (
-                lines[(line_count - 1) * (LINE_J + axes) + LINE_START]
-                + lines[(line_count - 1) * (LINE_J + axes) + LINE_LENGTH]
-            )
-            * size
-        )
-        while at < row + end * size:
-            copies[found + COPY_TARGET], copies[found + COPY_SOURCE] = at, ZEROS
-            at, found = at + step, found + COPY_COLUMNS
-    copies[found + COPY_SOURCE] = reach
-    pointer(copy_table - COUNT_BYTES)[0] = found
+    head, here = header_at(table), class_at(class_address)
+    axes, step, copies, reach = head.axes, vector * size, copy_table, 0
+    last, lines = axis_at(table + head.last_axis), pointer(line_table - COUNT_BYTES)[0]
+    apart = last.step  # inputs that are copied
+    distance = head.pitch * (1 if here.mixes else head.channels)  # of offsets
+    for k in range(here.offsets):
+        offsets, row = pointer(table + here.offset_list + 8 * k * axes), k * distance
+        # Where in the panel the copies end, and their registers; what x has behind them.
+        filled, at, follows = row, row, ZEROS
+        for number in range(lines):
+            line = line_at(line_table + number * head.line_bytes)
+            j = pointer(line_table + number * head.line_bytes + LINE_BYTES)
+            source, inside = (line.image * head.groups + group) * head.channels * head.plane, True
+            for outer in range(axes - 1):
+                axis = axis_at(table + HEADER_BYTES + outer * AXIS_BYTES)
+                i = j[outer] * axis.step + offsets[outer]
+                inside = inside and 0 <= i < axis.size
+                source += i * axis.pitch
+            i = j[axes - 1] * apart + offsets[axes - 1]
+            low = (larger(-i, 0) + apart - 1) // apart
+            high = smaller((last.size - i + apart - 1) // apart, line.length)
+            if inside and low < high:
+                begin, source = row + (line.start + low) * size, (source + i + low * apart) * size
+                stop, ahead = begin + (high - low) * size, source - begin * apart
+                if begin != filled or source != follows:
+                    copies, _ = list_walk(copies, filled, begin, step, ZEROS, 0)
+                    at = begin
+                copies, at = list_walk(copies, at, stop, step, at * apart + ahead, step * apart)
+                filled, follows, reach = stop, stop * apart + ahead, larger(reach, at * apart + ahead)
+        copies, _ = list_walk(copies, filled, row + end * size, step, ZEROS, 0)
+    copy_at(copies).source = reach
+    pointer(copy_table - COUNT_BYTES)[0] = copies
 
 
-def mix_rows(variant: Any, table: int, here: int, staged: int, panel: int, width: int) -> None:
+def mix_rows(variant: Any, table: int, class_address: int, staged: int, panel: int, width: int) -> None:
     """Make the panel's rows of a channel from those that are staged, by sums and differences.
 
     panel: address of the first row; width: bytes of a row that are needed.
     """
-    geometry = pointer(table)
-    pitch, step = geometry[PANEL_PITCH], lanes_of_register(variant) * number_bytes(variant)
-    first, count = geometry[here + MIX_LIST], geometry[here + STAGED]
-    for mix in range(first, first + 4 * geometry[here + MIXES], 4):
-        row = geometry[mix]
-        target = staged + row * pitch if row < count else panel + (row - count) * geometry[CHANNELS] * pitch
-        a, b, sign = staged + geometry[mix + 1] * pitch, staged + geometry[mix + 2] * pitch, geometry[mix + 3]
+    head, here = header_at(table), class_at(class_address)
+    pitch, step, count = head.pitch, lanes_of_register(variant) * number_bytes(variant), here.staged
+    for number in range(here.mixes):
+        mix = pointer(table + here.mix_list + 32 * number)
+        row, sign = mix[0], mix[3]
+        target = staged + row * pitch if row < count else panel + (row - count) * head.channels * pitch
+        a, b = staged + mix[1] * pitch, staged + mix[2] * pitch
         if sign == 0:
-            for at in range(0, width, step):
-                store(load(variant, a + at), target + at)
+            copy_bytes(a, target, width)
         else:
             factor = splat(variant, float(sign))
             for at in range(0, width, step):
@@ -344,7 +250,7 @@ def fill_panel(
     variant: Any,
     x: int,
     table: int,
-    here: int,
+    class_address: int,
     groups: int,
     copy_table: int,
     panel: int,
@@ -355,35 +261,34 @@ def fill_panel(
 
     A channel is copied for all offsets while it is in the first-level cache.  width: bytes of a row.
     """
-    geometry, copies, end = pointer(table), pointer(copy_table), pointer(copy_table - COUNT_BYTES)[0]
+    head, here, end = header_at(table), class_at(class_address), pointer(copy_table - COUNT_BYTES)[0]
     size, step, zero = number_bytes(variant), lanes_of_register(variant) * number_bytes(variant), splat(variant, 0.0)
-    channels, offsets, single = geometry[CHANNELS], geometry[here + OFFSETS], one_lane(variant)
-    mixes, apart = geometry[here + MIXES], geometry[HEADER + (geometry[AXES] - 1) * AXIS_COLUMNS + STEP]
-    next_plane = geometry[PLANE] * size
-    memory = x + geometry[IMAGES] * geometry[GROUPS] * channels * next_plane
+    channels, offsets, single, mixes = head.channels, here.offsets, one_lane(variant), here.mixes
+    apart, next_plane, reach = axis_at(table + head.last_axis).step, head.plane * size, copy_at(end).source
+    memory = x + head.images * head.groups * channels * next_plane
     for g in range(groups):
         for c in range(channels):
-            plane = x + (g * channels + c) * geometry[PLANE] * size
-            row = panel + (g * offsets * channels + c) * geometry[PANEL_PITCH]
+            plane = x + (g * channels + c) * next_plane
+            row = panel + (g * offsets * channels + c) * head.pitch
             to = staged if mixes else row
-            inside = plane + copies[end + COPY_SOURCE] <= memory  # everywhere but in the last channel of x
-            for copy in range(0, end, COPY_COLUMNS):
-                target, source = to + copies[copy + COPY_TARGET], copies[copy + COPY_SOURCE]
-                if source == ZEROS:
+            inside = plane + reach <= memory  # everywhere but in the last channel of x
+            for place in range(copy_table, end, COPY_BYTES):
+                copy = copy_at(place)
+                target, source = to + copy.target, plane + copy.source
+                if copy.source == ZEROS:
                     store(zero, target)
-                elif inside or plane + source + step * apart <= memory:
-                    prefetch_line(plane + source + next_plane)
+                elif inside or source + step * apart <= memory:
+                    prefetch_line(source + next_plane)
                     if apart == 1:
-                        store(load(variant, plane + source), target)
+                        store(load(variant, source), target)
                     else:
-                        store(load_even(variant, plane + source), target)
+                        store(load_even(variant, source), target)
                 else:
-                    place = plane + source
-                    while place < memory and target < to + copies[copy + COPY_TARGET] + step:
-                        store(load(single, place), target)
-                        place, target = place + apart * size, target + size
+                    while source < memory and target < to + copy.target + step:
+                        store(load(single, source), target)
+                        source, target = source + apart * size, target + size
             if mixes:
-                call_address(geometry[ROW_MIXER], (0, table, here, staged, row, width))
+                call_address(head.row_mixer, (0, table, class_address, staged, row, width))
 
 
 # ---------------------------------------------------------------------------------------------------------------- sums
@@ -394,122 +299,92 @@ def sum_tiles(
 ) -> None:
     """Sum the tiles of one batch at the positions of `columns` tiles.
 
-    weights, panel, sums, table: addresses; pitch: bytes from row to row of the panel; first: where the batch's tiles are in
-    the geometry.
+    weights, panel, sums, table: addresses; pitch: bytes from row to row of the panel; first: address of the batch's tiles.
     """
-    size, geometry = number_bytes(tile), pointer(table)
+    size = number_bytes(tile)
     down, across = tile_rows(tile) * size, tile_columns(tile) * size
     for column in range(columns):
-        for here in range(first, first + count * TILE_COLUMNS, TILE_COLUMNS):
-            total = zero_tile(tile)
-            weight, runs = weights + geometry[here + TILE_WEIGHTS] * size, geometry[here + TILE_RUN_LIST]
-            for run in range(runs, runs + 2 * geometry[here + TILE_RUNS], 2):
-                row = panel + geometry[run] + column * across
-                for _ in range(geometry[run + 1]):
+        for number in range(count):
+            here = tile_at(first + number * TILE_BYTES)
+            total, weight = zero_tile(tile), weights + here.weights * size
+            for k in range(here.runs):
+                run = pointer(table + here.run_list + 16 * k)
+                row = panel + run[0] + column * across
+                for _ in range(run[1]):
                     total = add_products(tile, total, weight, row)
                     weight, row = weight + down, row + pitch
-            result = geometry[here + TILE_RESULT_LIST]
-            for _ in range(geometry[here + TILE_RESULTS]):
-                rows, target = table + 8 * (result + 1), sums + column * across
-                if geometry[result] == 0:
+            result, target = table + here.result_list, sums + column * across
+            for _ in range(here.results):
+                sign, rows = pointer(result)[0], result + 8
+                if sign == 0:
                     store_rows(tile, total, target, rows)
                 else:
-                    add_rows(tile, total, float(geometry[result]), target, rows)
-                result += 1 + tile_rows(tile)
+                    add_rows(tile, total, float(sign), target, rows)
+                result = rows + 8 * tile_rows(tile)
 
 
 # ------------------------------------------------------------------------------------------------------------- results
 
 
-def find_targets(table: int, here: int, line_table: int, target_table: int) -> None:
+def find_targets(table: int, class_address: int, line_table: int, target_table: int) -> None:
     """Find where the lines are in the output of the first channel, for every outer phase of a class."""
-    geometry, lines, targets = pointer(table), pointer(line_table), pointer(target_table)
-    line_count = pointer(line_table - COUNT_BYTES)[0]
-    axes, phases = geometry[AXES], geometry[here + PHASES]
-    for p in range(phases):
-        phase = geometry[here + PHASE_LIST] + p * (axes - 1)
-        for number in range(line_count):
-            line = number * (LINE_J + axes)
-            target = lines[line + LINE_IMAGE] * geometry[GROUPS] * geometry[OUT_CHANNELS] * geometry[OUT_PLANE]
-            inside = True
-            for axis in range(axes - 1):
-                row = HEADER + axis * AXIS_COLUMNS
-                o = (
-                    lines[line + LINE_J + axis] * geometry[row + STRIDE]
-                    + geometry[phase + axis]
-                    - geometry[row + SHIFT]
-                )
-                inside = inside and 0 <= o < geometry[row + OUT_SIZE]
-                target += o * geometry[row + OUT_PITCH]
-            targets[p * geometry[MOST_LINES] + number] = target if inside else OUTSIDE
+    head, here, lines = header_at(table), class_at(class_address), pointer(line_table - COUNT_BYTES)[0]
+    outer = head.axes - 1
+    for p in range(here.phases):
+        phases = pointer(table + here.phase_list + 8 * p * outer)
+        targets = pointer(target_table + 8 * p * head.most_lines)
+        for number in range(lines):
+            j = pointer(line_table + number * head.line_bytes + LINE_BYTES)
+            image = line_at(line_table + number * head.line_bytes).image
+            target, inside = image * head.groups * head.out_channels * head.out_plane, True
+            for k in range(outer):
+                axis = axis_at(table + HEADER_BYTES + k * AXIS_BYTES)
+                o = j[k] * axis.stride + phases[k] - axis.shift
+                inside = inside and 0 <= o < axis.out_size
+                target += o * axis.out_pitch
+            targets[number] = target if inside else OUTSIDE
 
 
-@njit
-def store_positions(
-    variant: Any, bias: Any, sums: int, pitch: int, target: int, stride: int, begin: int, end: int
-) -> int:
-    """Store all phases of positions begin … end − 1, if they fill a register; return the first that is not stored.
+@njit(inner=True)
+def store_line(
+    variant: Any, bias: int, sums: int, pitch: int, target: int, stride: int, line: Any, out_size: int
+) -> None:
+    """Store the outputs of a line that exist, plus the number at `bias`.
 
-    target: that of position and phase 0.
+    target: where the output line begins; line: its record.
     """
-    size, vector, count, k = number_bytes(variant), lanes_of_register(variant), phases_stored(variant), begin
-    step = stride * size
-    while k < end and end - begin >= vector:
-        k = min(k, end - vector)  # the last positions, some of them once more
-        p = 0
-        while p < stride:
-            p = min(p, stride - count)  # the last phases, some of them once more
-            store_phases(variant, sums + p * pitch + k * size, pitch, bias, target + k * step + p * size, step)
-            p += count
-        k += vector
-    return min(k, end)
-
-
-@njit
-def store_line(variant: Any, b: int, sums: int, pitch: int, target: int, stride: int, line: Any, out_size: int) -> None:
-    """Store the outputs of a line that exist, plus the bias at b, 0 for none.
-
-    target: where the output line begins; line: pointer to the line's columns.
-    """
-    size, single, narrow = number_bytes(variant), one_lane(variant), half(variant)
-    low, high, length, output = line[LINE_LOW], line[LINE_HIGH], line[LINE_LENGTH], line[LINE_OUTPUT]
-    first, bias = target + output * size, load(single, b) if b else splat(single, 0.0)
-    k = store_positions(
-        variant, broadcast(variant, b) if b else splat(variant, 0.0), sums, pitch, first, stride, low, high
-    )
-    k = store_positions(narrow, broadcast(narrow, b) if b else splat(narrow, 0.0), sums, pitch, first, stride, k, high)
+    size, single = number_bytes(variant), one_lane(variant)
+    low, high, length, output = line.low, line.high, line.length, line.output
+    stored = store_positions(variant, bias, sums, pitch, target + output * size, stride, low, high)
+    behind = high if stored else low
     # The positions at both ends, one number after another: those of their phases that are in the output.
-    q = 0 if low else k
+    q = 0 if low else behind
     while q < length:
         o = output + q * stride
-        for p in range(max(0, -o), min(stride, out_size - o)):
-            store(load(single, sums + p * pitch + q * size) + bias, target + (o + p) * size)
-        q = k if q + 1 == low else q + 1
+        for p in range(larger(0, -o), smaller(stride, out_size - o)):
+            store(load(single, sums + p * pitch + q * size) + load(single, bias), target + (o + p) * size)
+        q = behind if q + 1 == low else q + 1
 
 
-@njit
-def store_line_of_two(variant: Any, b: int, sums: int, pitch: int, target: int, line: Any, out_size: int) -> None:
+@njit(inner=True)
+def store_line_of_two(variant: Any, bias: int, sums: int, pitch: int, target: int, line: Any, out_size: int) -> None:
     """`store_line` of two phases: also where the first output is of phase 1, or the last of phase 0, by whole registers.
 
     Behind a number of phase 0 comes that of phase 1, `pitch` bytes on; behind one of phase 1 the next one of phase 0.
     """
-    size, single, narrow = number_bytes(variant), one_lane(variant), half(variant)
-    output = line[LINE_OUTPUT]
-    cropped = 1 if output < 0 else 0
-    source, first = sums + cropped * pitch, target + (output + cropped) * size
+    size, single = number_bytes(variant), one_lane(variant)
+    cropped = 1 if line.output < 0 else 0
+    source, first = sums + cropped * pitch, target + (line.output + cropped) * size
     after = size - pitch if cropped else pitch
-    outputs = min(2 * line[LINE_LENGTH], out_size - output) - cropped
-    bias = broadcast(narrow, b) if b else splat(narrow, 0.0)
-    pairs, others, least = outputs // 2, (outputs - 1) // 2, lanes_of_register(narrow)
-    k = store_positions(variant, broadcast(variant, b) if b else splat(variant, 0.0), source, after, first, 2, 0, pairs)
-    k = store_positions(narrow, bias, source, after, first, 2, k, pairs)
-    if k == pairs and others >= least:
-        if outputs % 2:  # the last numbers, all but one once more
-            store_positions(narrow, bias, source + after, size - after, first + size, 2, others - least, others)
+    outputs = smaller(2 * line.length, out_size - line.output) - cropped
+    pairs, others, least = outputs // 2, (outputs - 1) // 2, (lanes_of_register(variant) + 1) // 2
+    done = 2 * pairs if store_positions(variant, bias, source, after, first, 2, 0, pairs) else 0
+    if done < outputs and others >= least:  # the last numbers, all but one once more
+        store_positions(variant, bias, source + after, size - after, first + size, 2, others - least, others)
         return
-    for o in range(2 * k, outputs):
+    for o in range(done, outputs):
         number = load(single, source + o % 2 * after + o // 2 * size)
-        store(number + (load(single, b) if b else splat(single, 0.0)), first + o * size)
+        store(number + load(single, bias), first + o * size)
 
 
 def store_batch(
@@ -519,41 +394,40 @@ def store_batch(
     y: int,
     sums: int,
     table: int,
-    here: int,
+    class_address: int,
     unit: int,
     end: int,
     line_table: int,
     target_table: int,
 ) -> None:
-    """Store the sums of units unit … end − 1 of the class that is `here` in the geometry, plus the bias.
+    """Store the sums of units unit … end − 1 of a class, plus the bias.
 
     of_two: of type None, or where there are two phases a literal: Numba prunes the branch that is not needed.  b, y: addresses
     of a group's first channel, b 0 for none; the other tables: addresses.
     """
-    size, geometry, targets = number_bytes(variant), pointer(table), pointer(target_table)
-    pitch, line_count = geometry[PANEL_PITCH], pointer(line_table - COUNT_BYTES)[0]
-    axes, phases, lines_ahead = geometry[AXES], geometry[here + PHASES], geometry[LINES_AHEAD]
-    last = HEADER + (axes - 1) * AXIS_COLUMNS
-    stride, out_size = geometry[last + STRIDE], geometry[last + OUT_SIZE]
+    size, head, last = number_bytes(variant), header_at(table), axis_at(table + header_at(table).last_axis)
+    pitch, stride, out_size, line_bytes = head.pitch, last.stride, last.out_size, head.line_bytes
+    phases, most, lines_ahead = class_at(class_address).phases, head.most_lines, head.lines_ahead
+    targets, lines = pointer(target_table), pointer(line_table - COUNT_BYTES)[0]
     for number in range(unit, end):
         m, phase = number // phases, number % phases
-        bias = b + m * size if b else 0
-        plane, rows = y + m * geometry[OUT_PLANE] * size, sums + (number - unit) * stride * pitch
-        for index in range(line_count):
-            if targets[phase * geometry[MOST_LINES] + index] == OUTSIDE:
+        bias = b + m * size if b else table + NO_BIAS
+        plane, rows = y + m * head.out_plane * size, sums + (number - unit) * stride * pitch
+        for index in range(lines):
+            target = targets[phase * most + index]
+            if target == OUTSIDE:
                 continue
-            line = pointer(line_table + 8 * index * (LINE_J + axes))
-            target = plane + targets[phase * geometry[MOST_LINES] + index] * size
-            source = rows + line[LINE_START] * size
+            line = line_at(line_table + index * line_bytes)
             if lines_ahead:
                 ahead, coming, later = index + lines_ahead, plane, phase
-                if ahead >= line_count and number + 1 < end:
-                    ahead, later = ahead - line_count, (number + 1) % phases
-                    coming = y + (number + 1) // phases * geometry[OUT_PLANE] * size
-                if ahead < line_count:
-                    coming += (targets[later * geometry[MOST_LINES] + ahead] + line[LINE_OUTPUT]) * size
-                    for at in range(0, line[LINE_LENGTH] * stride * size, ALIGNMENT):
+                if ahead >= lines and number + 1 < end:
+                    ahead, later = ahead - lines, (number + 1) % phases
+                    coming = y + (number + 1) // phases * head.out_plane * size
+                if ahead < lines:
+                    coming += (targets[later * most + ahead] + line.output) * size
+                    for at in range(0, line.length * stride * size, ALIGNMENT):
                         prefetch_write(coming + at)
+            source, target = rows + line.start * size, plane + target * size
             general = of_two is None  # on a name, for Numba prunes no branch whose condition is written into it
             if general:
                 store_line(variant, bias, source, pitch, target, stride, line, out_size)
@@ -573,59 +447,57 @@ def transpose_blocks(
 
     x, w, b, y, table: addresses, w of packed weights, b 0 for none; scratch: address, of one worker.
     """
-    size, vector, geometry = number_bytes(variant), lanes_of_register(variant), pointer(table)
-    width, axes, block, together = geometry[TILE_WIDTH], geometry[AXES], geometry[BLOCK], geometry[GROUPS_TOGETHER]
+    size, vector, head = number_bytes(variant), lanes_of_register(variant), header_at(table)
     panel = (scratch + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-    staged = panel + geometry[PANEL_BYTES]
-    sums = staged + geometry[STAGED_BYTES]
-    lines = sums + geometry[SUMS_BYTES] + COUNT_BYTES
-    targets = lines + 8 * geometry[MOST_LINES] * (LINE_J + axes)
-    copies = targets + 8 * geometry[MOST_LINES] * geometry[MOST_OUTER] + COUNT_BYTES
+    staged = panel + head.panel_bytes
+    sums = staged + head.staged_bytes
+    lines = sums + head.sums_bytes + COUNT_BYTES
+    targets = lines + head.most_lines * head.line_bytes
+    copies = targets + 8 * head.most_lines * head.most_outer + COUNT_BYTES
     for item in range(begin, end):
         part, rest = item % parts, item // parts
-        number, group = rest % geometry[BLOCKS], rest // geometry[BLOCKS] * together
-        count, groups = min(block, geometry[POSITIONS] - number * block), min(together, geometry[GROUPS] - group)
-        columns = (count + width - 1) // width
-        call_address(geometry[LINE_FINDER], (table, number * block, count, 0, lines))
+        start, group = rest % head.blocks * head.block, rest // head.blocks * head.groups_together
+        count = smaller(head.block, head.positions - start)
+        groups = smaller(head.groups_together, head.groups - group)
+        columns = (count + head.tile_width - 1) // head.tile_width
+        read = columns * head.tile_width
+        call_address(head.line_finder, (table, start, count, 0, lines))
         # Behind the last plane of x there is nothing that a tile could read.
-        direct = geometry[DIRECT] != 0 and number * block + columns * width <= geometry[PLANE]
-        filled, pitch = direct, geometry[PLANE] * size if direct else geometry[PANEL_PITCH]
-        for index in range(geometry[CLASSES]):
-            here = geometry[FIRST_CLASS] + index * CLASS_COLUMNS
-            batches, units = geometry[here + BATCHES], geometry[OUT_CHANNELS] * geometry[here + PHASES]
-            first, last = batches * part // parts, batches * (part + 1) // parts
-            if first == last:
+        direct = head.direct != 0 and start + read <= head.plane
+        filled, pitch = direct, head.plane * size if direct else head.pitch
+        for index in range(head.classes):
+            place = table + head.first_class + index * CLASS_BYTES
+            here = class_at(place)
+            batches, units = here.batches, head.out_channels * here.phases
+            first, behind = batches * part // parts, batches * (part + 1) // parts
+            if first == behind:
                 continue
             if not filled:
-                shared, end = geometry[SHARED], columns * width + geometry[REACH]
-                if shared:
-                    reached = min(end, geometry[POSITIONS] - number * block)
-                    call_address(geometry[LINE_FINDER], (table, number * block, reached, 1, lines))
-                call_address(geometry[COPY_FINDER], (table, here, size, vector, end, lines, group, copies))
-                call_address(geometry[PANEL_FILLER], (0, x, table, here, groups, copies, panel, staged, end * size))
-                if shared:
-                    call_address(geometry[LINE_FINDER], (table, number * block, count, 0, lines))
+                read += head.reach
+                if head.shared:
+                    call_address(head.line_finder, (table, start, smaller(read, head.positions - start), 1, lines))
+                call_address(head.copy_finder, (table, place, size, vector, read, lines, group, copies))
+                call_address(head.panel_filler, (0, x, table, place, groups, copies, panel, staged, read * size))
+                if head.shared:
+                    call_address(head.line_finder, (table, start, count, 0, lines))
                     filled = True
-            call_address(geometry[TARGET_FINDER], (table, here, lines, targets))
-            terms = geometry[CHANNELS] * geometry[here + OFFSETS]
+            call_address(head.target_finder, (table, place, lines, targets))
+            terms = head.channels * here.offsets
             for g in range(groups):
-                rows, weights = panel + g * terms * pitch, w + (group + g) * geometry[PACKED] * size
+                rows, weights = panel + g * terms * pitch, w + (group + g) * head.packed * size
                 if direct:
-                    rows = x + ((group + g) * geometry[CHANNELS] * geometry[PLANE] + number * block) * size
-                channel = (group + g) * geometry[OUT_CHANNELS]
-                bias, target = b + channel * size if b else 0, y + channel * geometry[OUT_PLANE] * size
-                for batch in range(first, last):
-                    start = batch * geometry[here + BATCH_TILES]
+                    rows = x + ((group + g) * head.channels * head.plane + start) * size
+                channel = (group + g) * head.out_channels
+                bias, target = b + channel * size if b else 0, y + channel * head.out_plane * size
+                for batch in range(first, behind):
+                    done = batch * here.batch_tiles
                     # the last batch has fewer units, and may have more tiles
-                    tiles = geometry[here + BATCH_TILES] if batch + 1 < batches else geometry[here + TILE_COUNT] - start
-                    tile = geometry[here + TILE_LIST] + start * TILE_COLUMNS
-                    call_address(geometry[SUMMER], (0, weights, rows, pitch, sums, table, tile, tiles, columns))
-                    unit = batch * geometry[here + BATCH_UNITS]
-                    unit_end = min(unit + geometry[here + BATCH_UNITS], units)
-                    call_address(
-                        geometry[STORER],
-                        (0, 0, bias, target, sums, table, here, unit, unit_end, lines, targets),
-                    )
+                    tiles = here.batch_tiles if batch + 1 < batches else here.tiles - done
+                    tile = table + here.tile_list + done * TILE_BYTES
+                    call_address(head.summer, (0, weights, rows, pitch, sums, table, tile, tiles, columns))
+                    unit = batch * here.batch_units
+                    unit_end = smaller(unit + here.batch_units, units)
+                    call_address(head.storer, (0, 0, bias, target, sums, table, place, unit, unit_end, lines, targets))
 
 
 @njit
@@ -635,94 +507,94 @@ def conv_transpose_blocks(x: Any, packed: Any, b: Any, y: Any, geometry: Any, sc
     x, packed, b, y: flat, packed by `pack_weights`, b empty for none; geometry: int64; scratch: (1, scratch_words(…))
     int64.
     """
-    bias = np.intp(b.ctypes.data) if b.size else 0
-    source, weights, target, table = x.ctypes.data, packed.ctypes.data, y.ctypes.data, geometry.ctypes.data
-    call_address(
-        geometry[EXECUTOR],
-        (0, source, weights, bias, target, table, scratch.ctypes.data, 0, geometry[ITEMS], 1),
-    )
+    bias, table = np.intp(b.ctypes.data) if b.size else 0, geometry.ctypes.data
+    source, weights, target, head = x.ctypes.data, packed.ctypes.data, y.ctypes.data, header_at(table)
+    call_address(head.executor, (0, source, weights, bias, target, table, scratch.ctypes.data, 0, head.items, 1))
 
 
 @njit(parallel=True)
 def conv_transpose_blocks_parallel(x: Any, packed: Any, b: Any, y: Any, geometry: Any, scratch: Any) -> None:
     """Do `conv_transpose_blocks` with the work shared among as many workers as `scratch` has rows."""
-    workers = scratch.shape[0]
+    workers, table = scratch.shape[0], geometry.ctypes.data
+    head = header_at(table)
     # At least four items for each worker, so that their shares differ by a quarter at most.
-    parts = max(1, 4 * workers // geometry[ITEMS])
-    items = geometry[ITEMS] * parts
+    executor, parts = head.executor, larger(1, 4 * workers // head.items)
+    items = head.items * parts
     bias = np.intp(b.ctypes.data) if b.size else 0
-    source, weights, target, table = x.ctypes.data, packed.ctypes.data, y.ctypes.data, geometry.ctypes.data
+    source, weights, target = x.ctypes.data, packed.ctypes.data, y.ctypes.data
     for worker in prange(workers):
         begin, end = items * worker // workers, items * (worker + 1) // workers
         call_address(
-            geometry[EXECUTOR],
-            (0, source, weights, bias, target, table, scratch[worker].ctypes.data, begin, end, parts),
+            executor, (0, source, weights, bias, target, table, scratch[worker].ctypes.data, begin, end, parts)
         )
 
 
 # -------------------------------------------------------------------------------------------------- by the definition
 
 
-@njit
-def direct_lines(x: Any, w: Any, b: Any, y: Any, geometry: Any, begin: int, end: int) -> None:
+@njit(inner=True)
+def direct_lines(x: Any, w: Any, b: Any, y: Any, table: int, begin: int, end: int) -> None:
     """Fill output lines begin … end − 1 along the innermost axis, from the taps and inputs that exist and nothing else.
 
-    x, w, b, y: flat, b empty for none.
+    x, w, b, y: flat, b empty for none; table: address of the geometry.
     """
-    axes, taps, channels = geometry[AXES], geometry[TAPS], geometry[CHANNELS]
-    plane, out_channels = geometry[PLANE], geometry[OUT_CHANNELS]
-    length = geometry[HEADER + (axes - 1) * AXIS_COLUMNS + OUT_SIZE]
-    lines = geometry[OUT_PLANE] // length
+    head = header_at(table)
+    axes, channels, plane, out_channels = head.axes, head.channels, head.plane, head.out_channels
+    length = axis_at(table + head.last_axis).out_size
+    lines = head.out_plane // length
     for line in range(begin, end):
         m = line // lines % out_channels
-        group = line // lines // out_channels % geometry[GROUPS]
-        image = line // lines // out_channels // geometry[GROUPS]
-        x_plane = (image * geometry[GROUPS] + group) * channels * plane
+        group = line // lines // out_channels % head.groups
+        image = line // lines // out_channels // head.groups
+        x_plane = (image * head.groups + group) * channels * plane
         for o in range(length):
             total = y.dtype.type(0)
-            for tap in range(taps):
+            for tap in range(head.taps):
                 place, rest, outer = x_plane, tap, line % lines
                 meets = True
-                for axis in range(axes - 1, -1, -1):
-                    row = HEADER + axis * AXIS_COLUMNS
-                    if axis == axes - 1:
+                for number in range(axes - 1, -1, -1):
+                    axis = axis_at(table + HEADER_BYTES + number * AXIS_BYTES)
+                    if number == axes - 1:
                         at = o
                     else:
-                        at = outer % geometry[row + OUT_SIZE]
-                        outer //= geometry[row + OUT_SIZE]
-                    reach = at + geometry[row + BEGIN] - rest % geometry[row + KERNEL] * geometry[row + DILATION]
-                    rest //= geometry[row + KERNEL]
-                    stride = geometry[row + STRIDE] // geometry[row + STEP]
+                        at = outer % axis.out_size
+                        outer //= axis.out_size
+                    reach = at + axis.begin - rest % axis.kernel * axis.dilation
+                    rest //= axis.kernel
+                    stride = axis.stride // axis.step
                     i = reach // stride
-                    meets = meets and i * stride == reach and 0 <= i < geometry[row + SIZE]
-                    place += i * geometry[row + PITCH]
+                    meets = meets and i * stride == reach and 0 <= i < axis.size
+                    place += i * axis.pitch
                 if meets:
                     for c in range(channels):
-                        weight = ((group * channels + c) * out_channels + m) * taps + tap
+                        weight = ((group * channels + c) * out_channels + m) * head.taps + tap
                         total += x[place + c * plane] * w[weight]
             y[line * length + o] = total + b[group * out_channels + m] if b.size else total
 
 
-@njit
-def output_lines(geometry: Any) -> int:
+@njit(inner=True)
+def output_lines(table: int) -> int:
     """Give the number of output lines along the innermost axis."""
-    length = geometry[HEADER + (geometry[AXES] - 1) * AXIS_COLUMNS + OUT_SIZE]
-    lines: int = geometry[IMAGES] * geometry[GROUPS] * geometry[OUT_CHANNELS] * geometry[OUT_PLANE] // length
+    head = header_at(table)
+    numbers: int = head.images * head.groups * head.out_channels * head.out_plane
+    lines: int = numbers // axis_at(table + head.last_axis).out_size
     return lines
 
 
 @njit
 def conv_transpose_direct(x: Any, w: Any, b: Any, y: Any, geometry: Any) -> None:
     """Fill the output by the definition: slow, and right for weights that are not finite and for extreme strides."""
-    direct_lines(x, w, b, y, geometry, 0, output_lines(geometry))
+    table = geometry.ctypes.data
+    direct_lines(x, w, b, y, table, 0, output_lines(table))
 
 
 @njit(parallel=True)
 def conv_transpose_direct_parallel(x: Any, w: Any, b: Any, y: Any, geometry: Any, workers: int) -> None:
     """Do `conv_transpose_direct` with the lines shared among workers."""
-    lines = output_lines(geometry)
+    table = geometry.ctypes.data
+    lines = output_lines(table)
     for worker in prange(workers):
-        direct_lines(x, w, b, y, geometry, lines * worker // workers, lines * (worker + 1) // workers)
+        direct_lines(x, w, b, y, table, lines * worker // workers, lines * (worker + 1) // workers)
 
 
 # -------------------------------------------------------------------------------------------------- for the user's own code

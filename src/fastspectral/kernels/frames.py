@@ -18,7 +18,7 @@ from fastspectral.kernels.lanes import call_address
 from fastspectral.kernels.program import EXECUTOR, INNER, LANES, SOURCE_INNER_BYTES
 
 
-@njit
+@njit(inner=True)
 def row_kind(row: int, frames: int, kinds: int) -> int:
     """Row of `weights` for a row of the signal.
 
@@ -28,7 +28,7 @@ def row_kind(row: int, frames: int, kinds: int) -> int:
     return row if row < rising else max(rising - 1, row - frames + rising)
 
 
-@njit
+@njit(inner=True)
 def add_frame(frame: Any, window: Any, parts: int, start: int, begin: int, end: int, signal: Any) -> None:
     """Add the windowed frame that starts at sample `start` to samples begin..end−1.  frame: (frame_length · parts,); signal: (length,)."""
     first, last = max(start, begin), min(start + window.size, end)
@@ -42,7 +42,7 @@ def add_frame(frame: Any, window: Any, parts: int, start: int, begin: int, end: 
                 y[m] += w[m] * x[m * parts]
 
 
-@njit
+@njit(inner=True)
 def rows_of_signal(
     spectrum: int,
     signal: Any,

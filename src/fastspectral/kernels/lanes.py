@@ -18,8 +18,9 @@ from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import from_dtype, types
 from numba.core import cgutils
 from numba.core.datamodel import models
 from numba.core.imputils import lower_builtin
@@ -680,12 +681,12 @@ def addresses(typingctx: Any, variant: Any, table: Any) -> Any:
     return types.UniTuple(types.int64, variant.lanes)(variant, table), emit
 
 
-def emit_prefetch(builder: Any, address: Any) -> None:
-    """Ask for the cache line at an address, which need not exist."""
+def emit_prefetch(builder: Any, address: Any, write: int = 0) -> None:
+    """Ask for the cache line at an address, which need not exist; write: 1 if it will be written to."""
     byte = ir.IntType(8).as_pointer()
     kind = ir.FunctionType(ir.VoidType(), [byte, I32, I32, I32])
     function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-    flags = [ir.Constant(I32, flag) for flag in (0, 3, 1)]  # for reading, to all caches, data
+    flags = [ir.Constant(I32, flag) for flag in (write, 3, 1)]  # to all caches, data
     builder.call(function, [builder.inttoptr(address, byte), *flags])
 
 
@@ -1164,6 +1165,45 @@ def pointer(typingctx: Any, address: Any) -> Any:
     """CPointer(int64) to the integers at an address."""
     integers = types.CPointer(types.int64)
     return integers(address), lambda context, builder, sig, args: builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+
+
+def _chosen(comparison: str) -> Any:
+    """Make the intrinsic that gives the one of two integers for which a comparison with the other one holds.
+
+    Of `min` and `max` Numba compiles a function for every pair of types, 0.03 s, and every use takes 4 ms; of these it takes 1 ms.
+    """
+
+    def chosen(typingctx: Any, a: Any, b: Any) -> Any:
+        """One of two integers."""
+
+        def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return builder.select(builder.icmp_signed(comparison, *args), *args)
+
+        return types.intp(types.intp, types.intp), emit
+
+    return intrinsic(chosen)
+
+
+smaller, larger = _chosen("<"), _chosen(">")
+
+
+record_type = cache(from_dtype)
+
+
+def record_at(kind: np.dtype[Any]) -> Any:
+    """Make the intrinsic that gives the record of a kind at an address.
+
+    To read a record's field takes Numba 1.5 ms less to compile than to read an integer of a table at an index that is a sum.
+    """
+
+    def at(typingctx: Any, address: Any) -> Any:
+        """Record at an address."""
+        record = record_type(kind)  # here, for of all kinds it takes a tenth of the package's import
+        return record(address), lambda context, builder, sig, args: builder.inttoptr(
+            args[0], context.get_value_type(record)
+        )
+
+    return intrinsic(at)
 
 
 @intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]

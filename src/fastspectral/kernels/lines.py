@@ -72,7 +72,7 @@ def scratch_words(buffer_bytes: int, lanes: int) -> int:
     return (2 * buffer_bytes + ALIGNMENT) // 8 + 2 * lanes + 1
 
 
-@njit
+@njit(inner=True)
 def load_group(geometry: Any, way: int, lines: Any, buffer: int) -> None:
     """Call the rim kernel that loads."""
     step, part = geometry[SOURCE_STEP_BYTES], geometry[SOURCE_PART_BYTES]
@@ -80,7 +80,7 @@ def load_group(geometry: Any, way: int, lines: Any, buffer: int) -> None:
     call_address(geometry[way + LOAD], (0, lines, y, distance, step, part, geometry[KEEP], geometry[FILL]))
 
 
-@njit
+@njit(inner=True)
 def store_group(geometry: Any, way: int, lines: Any, buffer: int) -> None:
     """Call the rim kernel that stores."""
     step, part = geometry[TARGET_STEP_BYTES], geometry[TARGET_PART_BYTES]
@@ -150,7 +150,7 @@ def transform_groups(source: int, target: int, geometry: Any, scratch: int, begi
             store_group(geometry, way, out_lines, buffers[last])
 
 
-@njit
+@njit(inner=True)
 def copy_rows(source: int, source_bytes: int, target: int, target_bytes: int, rows: int, size: int) -> None:
     """Rows of `size` bytes."""
     for k in range(rows):
@@ -192,7 +192,7 @@ def transform_blocks(source: int, target: int, geometry: Any, scratch: int, begi
             copy_rows(results, geometry[TARGET_ROW_BYTES], far_y, geometry[TARGET_FAR_BYTES], rows, size)
 
 
-@njit
+@njit(inner=True)
 def share_memory(source: Any, target: Any) -> bool:
     """Tell whether two dense arrays share memory without being the same."""
     a, b = source.ctypes.data, target.ctypes.data

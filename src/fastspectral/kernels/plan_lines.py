@@ -69,7 +69,7 @@ def run_lines(
     call_address(own[EXECUTOR], (source, target, own, scratch + 8 * OWN_WORDS, 0, units))
 
 
-@njit
+@njit(inner=True)
 def run_plan(plan: Any, row: int, source: Any, target: Any, shape: Any, strides: Any, scale: float) -> None:
     """Call `run_lines` with a row of the plan's geometries.  shape: (outer, inner); strides: of the source, then of the target."""
     scratch = np.empty(plan.scratch_words, np.int64)
@@ -79,7 +79,7 @@ def run_plan(plan: Any, row: int, source: Any, target: Any, shape: Any, strides:
     scratch[0] = 0  # a use behind the call, for Numba frees an array after the last use that it sees
 
 
-@njit
+@njit(inner=True)
 def transform_rows(lines: Any, out: Any, scale: float, plan: Any, which: int) -> None:
     """Run one of the plan's transforms on all rows."""
     count = lines.shape[0]

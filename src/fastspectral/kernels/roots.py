@@ -1,5 +1,6 @@
 """Roots of one, correctly rounded or nearly so in float64."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 __all__ = ["roots_of_one"]
 
 PI = np.longdouble(np.pi) + np.longdouble(1.2246467991473532e-16)
+MOST_KEPT = 4096
 BLOCK = 1 << 13  # numerators at a time: the temporaries stay in the cache, and small beside the result
 
 
@@ -17,7 +19,19 @@ def roots_of_one(numerators: Any, n: int, bits: int = 64) -> Any:
     precision, where there is one: with rounded angles the transforms in float64 have up to a fifth more error (81 and 2187 points).  Those in float32, `bits`
     32, do with them, in half the time.
     """
-    turns = np.asarray(numerators, np.int64)
+    if n <= MOST_KEPT:
+        return kept_roots(n, bits)[numerators]
+    return computed_roots(np.asarray(numerators, np.int64), n, bits)
+
+
+@lru_cache(maxsize=64)  # at most 4 MiB
+def kept_roots(n: int, bits: int) -> Any:
+    """All roots: the passes of a plan, and those of plans like it, ask for some of them again and again."""
+    return computed_roots(np.arange(n), n, bits)
+
+
+def computed_roots(turns: Any, n: int, bits: int) -> Any:
+    """`roots_of_one` of an array."""
     step = PI / (4 * n) if bits == 64 else float(PI / (4 * n))
     out = np.empty(turns.shape, np.complex128)
     flat, flat_out = turns.reshape(-1), out.reshape(-1)

@@ -18,13 +18,17 @@ from fastspectral.kernels.lanes import (
     SCALARS,
     Lane,
     Variant,
+    Vector,
     constant,
     emit_broadcast,
     emit_load,
+    emit_prefetch,
     emit_splat,
     emit_store,
     emit_transpose,
+    lanes_of,
     moved,
+    rounds,
     shuffled,
     times,
 )
@@ -132,25 +136,31 @@ def add_rows(typingctx: Any, tile: Any, sums: Any, factor: Any, address: Any, ro
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def one_column(typingctx: Any, tile: Any) -> Any:
-    """Make a variant whose registers hold a number for each row of the tile."""
-    variant = Variant(tile.bits, tile.rows)
-    return variant(tile), lambda context, builder, sig, args: context.get_constant_null(variant)
+def copy_columns(
+    typingctx: Any, tile: Any, source: Any, step: Any, rows: Any, dense: Any, target: Any, count: Any
+) -> Any:
+    """Copy a number for each row of the tile from `count` places, `step` bytes apart, to columns side by side.
 
-
-@intrinsic  # type: ignore[untyped-decorator]
-def gather_rows(typingctx: Any, tile: Any, address: Any, rows: Any) -> Any:
-    """Load a number for each row of the tile; rows: where it is listed how far behind `address`."""
-    vector = Variant(tile.bits, tile.rows).vector
+    rows: where it is listed how far behind a place the rows are; dense: whether they are neighbours.
+    """
+    column, bytes_of_column = Variant(tile.bits, tile.rows).vector, constant(tile.rows * tile.bytes)
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        result = ir.Constant(vector.llvm, ir.Undefined)
-        for r, place in enumerate(_row_places(builder, tile, args[1], args[2])):
-            number = builder.load(builder.inttoptr(place, SCALARS[tile.bits].as_pointer()))
-            result = builder.insert_element(result, number, ir.Constant(I32, r))
-        return result
+        _, source, step, rows, dense, target, count = args
+        starts, walks = _row_places(builder, tile, constant(0), rows), ((source, step), (target, bytes_of_column))
+        neighbours = builder.icmp_signed("!=", dense, constant(0))
+        with builder.if_else(neighbours) as (together, apart):
+            with together, rounds(builder, count, *walks) as (place, to):
+                emit_store(builder, emit_load(builder, builder.add(place, starts[0]), column), to)
+            with apart, rounds(builder, count, *walks) as (place, to):
+                result = ir.Constant(column.llvm, ir.Undefined)
+                for row, start in enumerate(starts):
+                    number = builder.load(builder.inttoptr(builder.add(place, start), SCALARS[tile.bits].as_pointer()))
+                    result = builder.insert_element(result, number, ir.Constant(I32, row))
+                emit_store(builder, result, to)
+        return context.get_dummy_value()
 
-    return vector(tile, address, rows), emit
+    return types.void(tile, source, step, rows, dense, target, count), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -165,6 +175,34 @@ def load_even(typingctx: Any, variant: Any, address: Any) -> Any:
     return variant.vector(variant, address), emit
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def list_walk(typingctx: Any, table: Any, first: Any, end: Any, step: Any, second: Any, second_step: Any) -> Any:
+    """Write to a table the pairs of integers that begin with `first` and `second` and grow by their steps, while the first one is below `end`.
+
+    Returns the address behind them, and the first integer of the next pair.
+    """
+    result = types.UniTuple(types.intp, 2)
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        table, first, end, step, second, second_step = args
+        room = builder.sub(builder.add(builder.sub(end, first), step), constant(1))
+        count = builder.sdiv(room, step)  # at least 0: `first` is less than a step behind `end`
+        with (
+            builder.if_then(builder.icmp_signed(">", count, constant(0))),
+            rounds(builder, count, (table, constant(16)), (first, step), (second, second_step)) as (place, *pair),
+        ):
+            both = ir.Constant(
+                ir.VectorType(INDEX, 2), ir.Undefined
+            )  # of single integers LLVM would make SIMD, at length
+            for lane, number in enumerate(pair):
+                both = builder.insert_element(both, number, ir.Constant(I32, lane))
+            builder.store(both, builder.inttoptr(place, both.type.as_pointer()), align=8)
+        behind = builder.add(table, builder.mul(count, constant(16)))
+        return context.make_tuple(builder, result, [behind, builder.add(first, builder.mul(count, step))])
+
+    return result(*[types.intp] * 6), emit
+
+
 def _prefetch(write: int) -> Any:
     """Make the intrinsic that asks for a cache line."""
 
@@ -172,11 +210,7 @@ def _prefetch(write: int) -> Any:
         """Ask for the cache line at an address, which need not exist."""
 
         def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            byte = ir.IntType(8).as_pointer()
-            kind = ir.FunctionType(ir.VoidType(), [byte, I32, I32, I32])
-            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-            flags = [ir.Constant(I32, flag) for flag in (write, 3, 1)]  # to all caches, data
-            builder.call(function, [builder.inttoptr(args[0], byte), *flags])
+            emit_prefetch(builder, args[0], write)
             return context.get_dummy_value()
 
         return types.void(address), emit
@@ -198,20 +232,6 @@ class Phases(Variant):
 register_model(Phases)(models.OpaqueModel)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def phases_stored(typingctx: Any, variant: Any) -> Any:
-    """Phases that `store_phases` stores, a constant of the compiled code."""
-    return types.intp(variant), lambda context, builder, sig, args: constant(variant.phases)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def half(typingctx: Any, variant: Any) -> Any:
-    """The same variant with half the lanes, or with one."""
-    lanes = max(1, variant.lanes // 2)
-    narrow = Phases(variant.bits, lanes, min(variant.phases, lanes))
-    return narrow(variant), lambda context, builder, sig, args: context.get_constant_null(narrow)
-
-
 def emit_phases(builder: Any, rows: list[Any]) -> list[Any]:
     """Interleave registers: number k of row p becomes number ``k · rows + p`` of what the results hold, one behind another."""
     count, lanes = len(rows), rows[0].type.count
@@ -226,28 +246,122 @@ def emit_phases(builder: Any, rows: list[Any]) -> list[Any]:
     return results
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def store_phases(
-    typingctx: Any, variant: Any, source: Any, step: Any, addend: Any, target: Any, target_step: Any
-) -> Any:
-    """Store the phases of a register of positions, each plus `addend`.
+def emit_positions(
+    builder: Any, variant: Phases, addend: Any, source: Any, pitch: Any, target: Any, stride: Any, begin: Any, end: Any
+) -> None:
+    """Store positions begin … end − 1, which are at least as many as the lanes: `variant.phases` phases of a register of positions at a time."""
+    size, lanes, phases = variant.bytes, variant.lanes, variant.phases
+    last, last_phase = builder.sub(end, constant(lanes)), builder.sub(stride, constant(phases))
+    step = builder.mul(stride, constant(size))
 
-    source: where the sums of the first phase are, those of the next one `step` bytes on; target: where the first position's phases go, those of the next one
-    `target_step` bytes on, which is right behind if there are fewer phases than lanes.
+    def pieces(count: Any, piece: int) -> Any:
+        return builder.udiv(builder.add(count, constant(piece - 1)), constant(piece))
+
+    def smaller(a: Any, b: Any) -> Any:
+        return builder.select(builder.icmp_signed("<", a, b), a, b)
+
+    # What is left over at the end, of positions and of phases, is stored with some before it once more.
+    with (
+        rounds(builder, pieces(builder.sub(end, begin), lanes), (begin, constant(lanes))) as (position,),
+        rounds(builder, pieces(stride, phases), (constant(0), constant(phases))) as (phase,),
+    ):
+        k, p = smaller(position, last), smaller(phase, last_phase)
+        row = moved(builder, source, builder.mul(p, pitch), builder.mul(k, constant(size)))
+        place = moved(builder, target, builder.mul(k, step), builder.mul(p, constant(size)))
+        loaded = [
+            Lane(builder, emit_load(builder, moved(builder, row, times(builder, pitch, n)), variant.vector))
+            for n in range(phases)
+        ]
+        sums = [(one + Lane(builder, addend)).value for one in loaded]
+        if phases < lanes:
+            for n, value in enumerate(emit_phases(builder, sums)):
+                emit_store(builder, value, moved(builder, place, n * lanes * size))
+        else:
+            for n, value in enumerate(emit_transpose(builder, sums)):
+                emit_store(builder, value, moved(builder, place, times(builder, step, n)))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store_positions(
+    typingctx: Any,
+    variant: Any,
+    bias: Any,
+    sums: Any,
+    pitch: Any,
+    target: Any,
+    stride: Any,
+    begin: Any,
+    end: Any,
+) -> Any:
+    """Store all phases of positions begin … end − 1, each plus the number at `bias`, if they fill half a register; tell whether they do.
+
+    sums: where the sums of the first phase are, those of the next one `pitch` bytes on; target: where position 0 and phase 0 goes.
     """
 
     def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        rows = [
-            Lane(builder, emit_load(builder, moved(builder, args[1], times(builder, args[2], p)), variant.vector))
-            for p in range(variant.phases)
-        ]
-        sums = [(row + Lane(builder, args[3])).value for row in rows]
-        if variant.phases < variant.lanes:
-            for k, value in enumerate(emit_phases(builder, sums)):
-                emit_store(builder, value, moved(builder, args[4], k * variant.lanes * variant.bytes))
-        else:
-            for k, value in enumerate(emit_transpose(builder, sums)):
-                emit_store(builder, value, moved(builder, args[4], times(builder, args[5], k)))
+        _, bias, sums, pitch, target, stride, begin, end = args
+        count = builder.sub(end, begin)
+        half = max(1, variant.lanes // 2)
+        narrow = Phases(variant.bits, half, min(variant.phases, half))
+        wide = builder.icmp_signed(">=", count, constant(variant.lanes))
+        fills = builder.icmp_signed(">=", count, constant(half))
+        for kind, condition in ((variant, wide), (narrow, builder.and_(fills, builder.not_(wide)))):
+            with builder.if_then(condition):
+                addend = emit_broadcast(builder, bias, kind.vector)
+                emit_positions(builder, kind, addend, sums, pitch, target, stride, begin, end)
+        return fills
+
+    return types.boolean(variant, bias, sums, pitch, target, stride, begin, end), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def add_scaled(typingctx: Any, tile: Any, source: Any, factor: Any, target: Any, count: Any, adds: Any) -> Any:
+    """Multiply `count` columns of the tile, and add them to those at the target, or put them there."""
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        _, source, factor, target, count, adds = args
+        scalar = context.cast(builder, factor, sig.args[2], types.float32 if tile.bits == 32 else types.float64)
+        size = builder.mul(count, constant(tile.rows * tile.bytes))
+        whole = builder.icmp_unsigned("==", builder.urem(size, constant(tile.lanes * tile.bytes)), constant(0))
+        with builder.if_else(whole) as (by_registers, by_columns):
+            for branch, lanes in ((by_registers, tile.lanes), (by_columns, tile.rows)):
+                vector, step = Variant(tile.bits, lanes).vector, constant(lanes * tile.bytes)
+                nothing = ir.Constant(vector.llvm, [-0.0] * lanes)  # which leaves zeros their sign
+                with branch, rounds(builder, builder.udiv(size, step), (source, step), (target, step)) as (place, to):
+                    by = Lane(builder, emit_splat(builder, scalar, vector))
+                    before = Lane(builder, builder.select(adds, emit_load(builder, to, vector), nothing))
+                    emit_store(builder, (before + Lane(builder, emit_load(builder, place, vector)) * by).value, to)
         return context.get_dummy_value()
 
-    return types.void(variant, source, step, addend, target, target_step), emit
+    return types.void(tile, source, factor, target, count, types.boolean), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def magnitudes_below(typingctx: Any, numbers: Any, limit: Any) -> Any:
+    """Tell whether the magnitudes of a flat array are all below a limit, which its format holds exactly."""
+    bits = numbers.dtype.bitwidth
+
+    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        array = context.make_array(numbers)(context, builder, args[0])
+        limit = context.cast(builder, args[1], sig.args[1], numbers.dtype)
+        address, found = builder.ptrtoint(array.data, INDEX), ir.IntType(1)(0)
+        wide = 4 * lanes_of(bits)  # four registers: one alone would wait for its last result
+        whole, rest = builder.udiv(array.nitems, constant(wide)), builder.urem(array.nitems, constant(wide))
+        behind = moved(builder, address, builder.mul(whole, constant(wide * bits // 8)))
+        for lanes, at, count in ((wide, address, whole), (1, behind, rest)):
+            vector, truths = Vector(bits, lanes), ir.VectorType(ir.IntType(1), lanes)
+            outside = cgutils.alloca_once_value(builder, ir.Constant(truths, [0] * lanes))
+            bounds = [emit_splat(builder, bound, vector) for bound in (limit, builder.fneg(limit))]
+            with (
+                builder.if_then(builder.icmp_signed(">", count, constant(0))),
+                rounds(builder, count, (at, constant(lanes * bits // 8))) as (place,),
+            ):
+                value = emit_load(builder, place, vector)
+                for comparison, bound in zip((">=", "<="), bounds, strict=True):
+                    test = builder.fcmp_unordered(comparison, value, bound)
+                    builder.store(builder.or_(builder.load(outside), test), outside)
+            some = builder.bitcast(builder.load(outside), ir.IntType(lanes))
+            found = builder.or_(found, builder.icmp_unsigned("!=", some, some.type(0)))
+        return builder.not_(found)
+
+    return types.boolean(numbers, limit), emit

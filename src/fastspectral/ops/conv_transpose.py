@@ -11,9 +11,8 @@ from fastspectral._arrays import as_float, deliver, output
 from fastspectral._jit import entry_of
 from fastspectral._threads import resolve_workers, shared
 from fastspectral.conv_plans import LEAST_PAIRED_CHANNELS, Axis, BlockPlan, Choice, block_plan, describe
+from fastspectral.kernels.conv_geometry import HEADER, records
 from fastspectral.kernels.conv_transpose import (
-    EXECUTOR,
-    ITEMS,
     all_below,
     conv_transpose_blocks,
     conv_transpose_blocks_parallel,
@@ -119,10 +118,9 @@ class ConvTransposePlan:
 
     def _pack(self, threads: int, packed: Array, plan: BlockPlan) -> None:
         """Pack the weights, on so many threads."""
-        if threads == 1:
-            pack_weights(self._weights, packed, plan.geometry)
-        else:
-            pack_weights_parallel(self._weights, packed, plan.geometry, threads)
+        pack = pack_weights if threads == 1 else pack_weights_parallel
+        slots = np.empty((threads, records(plan.geometry, HEADER)[0]["slot_words"]), np.int64)
+        pack(self._weights, packed, plan.geometry, slots)
 
     def for_njit(self, x_shape: tuple[int, ...]) -> ConvTransposeArrays:
         """Give what `fastspectral.kernels.conv_transpose_planned` needs to convolve an x of float32 or float64 of this shape in @njit code.
@@ -143,7 +141,8 @@ class ConvTransposePlan:
         if weights is None:
             raise ValueError("w must be finite and not empty, and strides below 2^14 together, for @njit code")
         shape, geometry = np.array(output_shape, np.int64), blocks.geometry
-        entry, items = int(geometry[EXECUTOR]), int(geometry[ITEMS])
+        head = records(geometry, HEADER)[0]
+        entry, items = int(head["executor"]), int(head["items"])
         return ConvTransposeArrays(shape, weights, self._bias, geometry, blocks.scratch_words, entry, items)
 
     def _prepare(self, x_shape: tuple[int, ...], workers: int | None) -> _Prepared:
