@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import oracles
 from accuracy import EPS
-from fastspectral import conv_plans, conv_transpose
+from fastspectral import conv_plans, conv_transpose, conv_transpose_plan
 from fastspectral.ops.conv_transpose import planned
 
 # The largest cases of these strategies have 4 · 3^4 terms for an output at the most; their sums err by less than this
@@ -80,6 +80,20 @@ def test_definition(case):
     error = np.abs(result.astype(np.longdouble) - exact)
     eps = EPS["float64" if result.dtype == np.float64 else "float32"]  # of the sum
     assert (error <= TOLERANCE * eps * magnitude + half_rounding(result, exact)).all()
+
+
+@given(cases(["float32"]), st.lists(st.sampled_from([1, 2, 5, 11, 20, 40, 300]), min_size=2, max_size=6))
+def test_a_plan_gives_for_any_x_what_a_new_one_does(case, lengths):
+    axes = case.x.ndim - 2
+    plan = conv_transpose_plan(case.w, case.b, **case.attributes)
+    for length in lengths:
+        sizes = [*case.x.shape[2:-1], length] if axes < 3 else [min(length, 5)] * axes
+        x = np.resize(case.x, (*case.x.shape[:2], *sizes))
+        try:
+            expected = conv_transpose_plan(case.w, case.b, **case.attributes)(x, workers=1)
+        except ValueError:  # pads or an output_shape that do not fit x
+            continue
+        assert np.array_equal(plan(x, workers=1), expected)
 
 
 @given(cases(), st.data())

@@ -453,6 +453,9 @@ class _Table:
                             results[tile, place] = len(rows), self.add_list(rows)
                         self.tiles.append((self.packed, *columns[place], *results[tile, place]))
                         self.packed += channels * len(taps[place][0]) * height
+            # Of what follows the bytes alone may be those of other tiles: three of 4 rows have the places of one of 12.
+            shapes = [[part.shape for place in places for part in taps[place]] for places in of_group]
+            self.packing.update(repr((height, cut, shapes)).encode())
             for number, places in enumerate(of_group):
                 mine = [tile for tile in cut if tile.group == number]
                 for k, tile in enumerate(mine):

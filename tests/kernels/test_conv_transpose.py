@@ -215,6 +215,23 @@ def chosen(monkeypatch):
     conv_plans.block_plan.cache_clear()
 
 
+@pytest.mark.parametrize("name", ["depthwise", "stride 3, kernel 7", "phases of one channel", "groups"])
+def test_weights_are_taken_for_packed_only_if_they_are_packed_alike(name, rng, chosen):
+    images, groups, channels, out_channels, axes = PROBLEMS[name]
+    _, w, _ = problem(rng, images, groups, channels, out_channels, axes, np.float32)
+    known = {}
+    for tile, step, shared in product(TILES[16], (1, 2), (False, True)):
+        for shifted in (0, 1):
+            shifts = tuple(shifted * (axis.begin % axis.stride) for axis in axes)
+            chosen(Choice(shifts, (step,) * len(axes), *tile, shared and step == 1))
+            plan = block_plan(images, groups, channels, out_channels, axes, 32)
+            packed = np.empty(plan.packed, np.float32)
+            slots = np.empty((1, records(plan.geometry, HEADER)[0]["slot_words"]), np.int64)
+            kernels.pack_weights(w.reshape(-1), packed, plan.geometry, slots)
+            assert np.array_equal(known.setdefault(plan.packing, packed), packed), plan.choice
+    assert len(known) >= len({rows for rows, _ in TILES[16]})
+
+
 @pytest.mark.parametrize("tile", TILES[16], ids=lambda tile: f"{tile[0]} x {tile[1]}")
 @pytest.mark.parametrize(
     "name", ["depthwise", "stride 3, kernel 7", "phases of one channel", "lines of one position", *CROPPED]

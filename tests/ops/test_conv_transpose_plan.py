@@ -1,5 +1,6 @@
 """conv_transpose_plan against conv_transpose: the same bits, weights packed once, any shape, pickling, printing."""
 
+import itertools
 import pickle
 import threading
 
@@ -44,6 +45,16 @@ def test_takes_x_of_any_shape(rng, arrays):
     for shape in shapes + [(1, 4, 3, n) for n in range(1, 100)]:
         x = rng.standard_normal(shape).astype(np.float32)
         assert np.array_equal(plan(x), conv_transpose(x, w, b, strides=[2, 2], pads=[1, 1, 1, 1])), shape
+
+
+def test_takes_shapes_in_any_order(rng, arrays):
+    _, w, b = arrays
+    inputs = [rng.standard_normal((1, 4, 3 + n % 5, 2 + 9 * n)).astype(np.float32) for n in range(12)]
+    expected = [conv_transpose(x, w, b, strides=[2, 2], pads=[1, 1, 1, 1]) for x in inputs]
+    for first, second in itertools.permutations(range(12), 2):
+        plan = conv_transpose_plan(w, b, strides=[2, 2], pads=[1, 1, 1, 1])
+        plan(inputs[first])
+        assert np.array_equal(plan(inputs[second]), expected[second]), (first, second)
 
 
 def test_packs_the_weights_once(arrays, monkeypatch):
