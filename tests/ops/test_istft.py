@@ -111,7 +111,7 @@ def test_gaps_inside_are_errors(step, rng):
     assert istft(spectrum, step, window, length=29).shape == (1, 29, 1)
 
 
-@pytest.mark.parametrize(("dtype", "exponents"), [(np.float32, (-130, -100, -40, 70, 110)), (np.float64, (-600, 600))])
+@pytest.mark.parametrize(("dtype", "exponents"), [(np.float32, (-130, -100, -40, 70, 90)), (np.float64, (-600, 600))])
 def test_windows_of_any_size(dtype, exponents, rng):
     """Squares of the window neither overflow nor vanish: a power of two in it is exactly one in the result."""
     spectrum, window = signals(rng, (1, 9, 9, 2), dtype), np.round(1e3 * hamming_window(16)).astype(dtype)
