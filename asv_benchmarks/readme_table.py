@@ -30,6 +30,8 @@ ROWS = [
     ("stft", stft.STFT, "30 s of music, frames of 2048"),
     ("conv_transpose", conv_transpose.ConvTranspose, "vocoder, 16 taps, stride 8"),
     ("conv_transpose", conv_transpose.ConvTranspose, "U-Net, 2 x 2 taps, stride 2"),
+    ("conv_transpose_plan", conv_transpose.PackedConvTranspose, "vocoder, 16 taps, stride 8"),
+    ("conv_transpose_plan", conv_transpose.PackedConvTranspose, "generator, 4 x 4 taps, stride 2"),
 ]
 
 

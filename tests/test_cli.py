@@ -229,11 +229,69 @@ def test_an_input_of_unknown_shape_is_asked_for(run, tmp_path):
     assert "--input x=FILE.npy" in err
 
 
-@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["run"], ["bench", "--match", "nothing"], ["info", "--xml"]])
-def test_bad_arguments_exit_with_2(run, arguments):
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "verb"),
+        (["nonsense"], "nonsense"),
+        (["run"], "model"),
+        (["run", "a.onnx", "--threads", "0"], "from 1 to"),
+        (["run", "a.onnx", "--threads", "100000"], "number of CPUs"),
+        (["compare", "a.onnx", "--threads", "two"], "'two'"),
+        (["bench", "--match", "nothing"], "'stft, 30 s of speech, frames of 400'"),
+        (["bench", "--seconds", "nan"], "above 0"),
+        (["bench", "--plot", "times.pdf"], ".png"),
+        (["bench", "--plot", "no/such/folder/times.png"], "folder that exists"),
+        (["info", "--xml"], "--xml"),
+    ],
+)
+def test_bad_arguments_are_one_line(run, arguments, words):
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
-    assert err
+    assert len(err.splitlines()) == 1
+    assert err.startswith("fastspectral: ")
+    assert words in err
+
+
+def test_version(run):
+    assert run("--version")[:2] == (0, f"fastspectral {fastspectral.__version__}\n")
+
+
+def without(monkeypatch, *modules):
+    for module in modules:
+        monkeypatch.setitem(sys.modules, module, None)
+
+
+def test_bench_without_other_libraries(run, monkeypatch):
+    without(monkeypatch, "scipy.fft", "pyfftw", "mkl_fft", "ducc0", "torch", "onnx")
+    code, out, _ = run("bench", "--match", "fft, 512 x 512", "--seconds", "0.01")
+    assert code == 0
+    assert out.splitlines()[0].split()[:4] == ["fastspectral", "numpy", "fastest", "other"]
+
+
+@pytest.mark.parametrize("verb", ["run", "compare"])
+def test_models_need_onnx(run, model, monkeypatch, verb):
+    without(monkeypatch, "onnx")
+    code, out, err = run(verb, model)
+    assert (code, out) == (2, "")
+    assert err == 'fastspectral: onnx is not installed: pip install "fastspectral[onnx]"\n'
+
+
+def test_selftest_without_ml_dtypes(run, monkeypatch):
+    some = [case for case in cases("test") if case.name.endswith("bfloat16")][:1]
+    monkeypatch.setattr(selftest_verb, "cases", lambda kind: some)
+    without(monkeypatch, "ml_dtypes")
+    code, out, _ = run("selftest", "--verbose")
+    assert code == 0
+    assert "left out" in out
+
+
+def test_interrupting_leaves_no_traceback(run, monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compile_verb, "compile_all", interrupted)
+    assert run("compile") == (130, "", "")
 
 
 def test_import_loads_neither_the_contract_nor_the_command_line():

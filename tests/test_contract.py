@@ -189,11 +189,53 @@ def test_variants_of_a_convolution(rng):
         ({"input": np.ones((1, 4, 2)), "variant": "serial", "workers": 2}, ValueError, "workers"),
         ({"input": np.ones((1, 4, 2)), "dft_length": np.float32(4)}, TypeError, "dft_length"),
         ({"input": np.ones((1, 4, 2)), "axis": 7}, ValueError, "axis"),
+        (
+            {"input": np.ones((1, 4, 2)), "inverse": "0"},
+            TypeError,
+            "'inverse' of ai.onnx.DFT must be an integer, got '0'",
+        ),
     ],
 )
 def test_errors_of_calls(arguments, error, words):
     with pytest.raises(error, match=words):
         get_kernel("ai.onnx.DFT")(**arguments)
+
+
+def test_none_is_as_if_not_given(rng):
+    x = rng.standard_normal((3, 4, 5, 2))
+    given = {"input": x, "dft_length": None, "axis": None, "inverse": None}
+    for opset in (17, 20):
+        kernel = get_kernel("ai.onnx.DFT", opset)
+        np.testing.assert_array_equal(kernel(**given)["output"], kernel(input=x)["output"])
+
+
+def test_explanations_take_lengths_and_axes_as_calls_do(rng):
+    kernel, x = get_kernel("ai.onnx.DFT"), rng.standard_normal((3, 4, 5, 2))
+    explained = kernel.explain(input=x, dft_length=[7], axis=np.array([1]))
+    assert explained == kernel.explain(input=x, dft_length=7, axis=1)
+    assert explained.plan.startswith("7 = ")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("HannWindow", {"size": -1}, "size must be at least 0, got -1"),
+        ("MelWeightMatrix", {"num_mel_bins": -1, "dft_length": 4}, "num_mel_bins must be at least 0, got -1"),
+        ("MelWeightMatrix", {"num_mel_bins": 1, "dft_length": 0}, "dft_length must be at least 1, got 0"),
+    ],
+)
+def test_shapes_and_explanations_refuse_what_calls_refuse(name, values, message):
+    kernel = get_kernel(f"ai.onnx.{name}")
+    if name == "MelWeightMatrix":
+        values |= {"sample_rate": 8000, "lower_edge_hertz": 0.0, "upper_edge_hertz": 1.0}
+    for method in (kernel, kernel.shape, kernel.explain):
+        with pytest.raises(ValueError, match=message):
+            method(**values)
+
+
+def test_opsets_are_integers():
+    with pytest.raises(TypeError, match="opset must be an integer, got '20'"):
+        get_kernel("ai.onnx.DFT", "20")
 
 
 def test_bfloat16_is_new_in_opset_22(rng):
@@ -210,6 +252,7 @@ def test_bfloat16_is_new_in_opset_22(rng):
         (("DFT",), "id must be one of"),
         (("ai.onnx.DFT", 16), "at least 17"),
         (("ai.onnx.DFT", 20, 2), "version"),
+        ((20,), "id must be one of"),
     ],
 )
 def test_errors_of_get_kernel(arguments, words):

@@ -172,17 +172,88 @@ def test_integers_are_float64_and_types_are_refused(rng):
 
     x = rng.integers(-9, 9, 20)
     close(spectrum(x), np.fft.rfft(x), 20, 2.0**-52)
-    with pytest.raises(TypingError, match="rfft"):
+    with pytest.raises(TypingError, match="x of rfft must be real"):
         spectrum(x + 0j)
 
 
-def test_bad_lengths_raise_as_plans_do():
+@njit
+def of_axis(z, x, n, axis, norm):
+    return (
+        fft.fft(z, n, axis, norm),
+        fft.ifft(z, n, axis, norm),
+        fft.rfft(x, n, axis, norm),
+        fft.irfft(z, n, axis, norm),
+    )
+
+
+@njit
+def of_axis_alone(z, x, axis):
+    return fft.fft(z, axis=axis), fft.ifft(z, axis=axis), fft.rfft(x, axis=axis), fft.irfft(z, axis=axis)
+
+
+def test_functions_along_any_axis_and_by_any_norm(rng):
+    z = rng.standard_normal((4, 5, 6)) + 1j * rng.standard_normal((4, 5, 6))
+    x = rng.standard_normal((4, 5, 6))
+    for axis in range(-3, 3):
+        for y, name in zip(of_axis_alone(z, x, axis), ("fft", "ifft", "rfft", "irfft"), strict=True):
+            close(y, getattr(np.fft, name)(x if name == "rfft" else z, axis=axis), 8, 2.0**-52)
+            assert y.flags.c_contiguous
+        for norm in ("backward", "ortho", "forward"):
+            for y, name in zip(of_axis(z, x, 7, axis, norm), ("fft", "ifft", "rfft", "irfft"), strict=True):
+                close(y, getattr(np.fft, name)(x if name == "rfft" else z, 7, axis, norm), 8, 2.0**-52)
+
+
+def test_lengths_that_may_be_none_or_unsigned(rng):
     @njit
-    def spectrum(x, n):
+    def spectrum(x, shorter):
+        n = 7 if shorter else None
         return fft.fft(x, n)
 
-    with pytest.raises(ValueError, match="n must be at least 1"):
-        spectrum(np.ones(4), 0)
+    x = rng.standard_normal((2, 9))
+    close(spectrum(x, True), np.fft.fft(x, 7), 9, 2.0**-52)
+    close(spectrum(x, False), np.fft.fft(x), 9, 2.0**-52)
+    close(of_length(x, x, np.uint64(5))[0], np.fft.fft(x, 5), 9, 2.0**-52)
+
+
+def test_bad_arguments_raise():
+    x = np.ones((2, 4))
+    for arguments, message in [
+        ((0, 0, "ortho"), "n must be"),
+        ((2, 2, "ortho"), "axis must be"),
+        ((2, 0, "x"), "norm must be"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            of_axis(x, x, *arguments)
+
+
+def test_bad_lengths_are_caught_in_compiled_code():
+    @njit
+    def spectrum(x, n):
+        try:
+            return fft.fft(x, n)
+        except Exception:  # the only kind that Numba catches
+            return fft.fft(x)
+
+    np.testing.assert_array_equal(spectrum(np.ones(4), 0), [4, 0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((1.0, 4, 0, "ortho"), "x of fft must be an array of numbers with at least one axis, got float64"),
+        ((np.array(1.0), 4, 0, "ortho"), "x of fft must be an array of numbers with at least one axis"),
+        ((np.ones(4), 4.0, 0, "ortho"), "n of fft must be an integer, got float64"),
+        ((np.ones(4), 4, None, 3), "norm of fft must be a string or None, got int64"),
+        ((np.ones(4), 4, 1.5, None), "axis of fft must be an integer, got float64"),
+    ],
+)
+def test_errors_of_types_are_clear(given, message):
+    @njit
+    def spectrum(x, n, axis, norm):
+        return fft.fft(x, n, axis, norm)
+
+    with pytest.raises(TypingError, match=re.escape(message)):
+        spectrum(*given)
 
 
 def test_more_lengths_than_slots(rng):
@@ -320,6 +391,15 @@ def test_convolutions_that_compiled_code_cannot_do():
     with pytest.raises(TypeError, match=r"x_shape\[2\] must be an integer, got 7.0"):
         plan.for_njit((1, 1, 7.0))
     assert plan(np.ones((1, 1, 7))).shape == (1, 1, 8)  # which is not what was kept for 7.0
+
+
+def test_plans_are_shown_in_words():
+    """Not as tables of addresses."""
+    assert repr(fft_plan(8, np.float64)) == str(fft_plan(8, np.float64))
+    assert repr(fft_plan(8, np.float64)).startswith("FFTPlan of 8 points, float64\n")
+    assert repr(stft_plan(2, np.ones(4))) == "STFTPlan of frames of 4 samples, a step of 2, 3 bins, float32"
+    plan = conv_transpose_plan(np.ones((1, 1, 2))).for_njit((1, 1, 4))
+    assert repr(plan) == "ConvTransposeArrays of outputs of shape (1, 1, 5), float64"
 
 
 # -------------------------------------------------------------------------------------------------------- cached functions

@@ -95,6 +95,20 @@ def test_the_newcomers_command_is_there():
     ) in COMMANDS
 
 
+def test_links_lead_to_headings_and_files():
+    headings = re.findall(
+        r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", README, flags=re.MULTILINE | re.DOTALL), re.MULTILINE
+    )
+    anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    links = re.findall(r"\]\(([^)\s]+)\)", README)
+    assert len(links) > 10
+    for link in links:
+        if link.startswith("#"):
+            assert link[1:] in anchors
+        elif not link.startswith("https://"):
+            assert (ROOT / link).exists()
+
+
 def test_pictures_are_small_and_there():
     pictures = re.findall(r"^!\[.+\]\((\S+)\)$", README, re.MULTILINE)
     assert len(pictures) == 2

@@ -981,7 +981,7 @@ class FFTPlan(NamedTuple):
     def __reduce__(self) -> tuple[Any, ...]:
         return _fft_plan, (self.n, self.bits)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         names = [
             f"{kind}, {count}"
             for count in ("one line", "many")
@@ -1047,6 +1047,10 @@ class STFTPlan(NamedTuple):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return windowed_plan, (self.frame_step, self.window, self.bins < self.frame_length)
+
+    def __repr__(self) -> str:
+        frames = f"frames of {self.frame_length} samples, a step of {self.frame_step}, {self.bins} bins"
+        return f"STFTPlan of {frames}, {self.window.dtype}"
 
 
 def windowed_plan(frame_step: int, window: npt.NDArray[Any], onesided: bool) -> STFTPlan:

@@ -200,7 +200,9 @@ def twiddled_passes(n: int, registers: int, way: Way) -> tuple[float, tuple[int,
     best: tuple[float, tuple[int, ...]] = (math.inf, ())
     for radix in candidates:
         cost, rest = twiddled_passes(n // radix, registers, way)
-        best = min(best, (cost + pass_cost(radix, registers) + way.of(radix), tuple(sorted((radix, *rest), key=order))))
+        cost += pass_cost(radix, registers) + way.of(radix)
+        if cost <= best[0]:
+            best = min(best, (cost, tuple(sorted((radix, *rest), key=order))))
     return best
 
 

@@ -111,6 +111,15 @@ def test_gaps_inside_are_errors(step, rng):
     assert istft(spectrum, step, window, length=29).shape == (1, 29, 1)
 
 
+@pytest.mark.parametrize(("dtype", "exponents"), [(np.float32, (-130, -100, -40, 70, 90)), (np.float64, (-600, 600))])
+def test_windows_of_any_size(dtype, exponents, rng):
+    """Squares of the window neither overflow nor vanish: a power of two in it is exactly one in the result."""
+    spectrum, window = signals(rng, (1, 9, 9, 2), dtype), np.round(1e3 * hamming_window(16)).astype(dtype)
+    for exponent in exponents:
+        want = np.ldexp(istft(spectrum, 4, window), -exponent)
+        np.testing.assert_array_equal(istft(spectrum, 4, np.ldexp(window, exponent)), want)
+
+
 def test_nan_stays_in_its_frames(rng):
     spectrum = signals(rng, (1, 60, 9, 2), np.float32)
     clean = istft(spectrum, 4, hamming_window(16))
@@ -215,6 +224,21 @@ def test_centred_frames_as_librosa_and_torch_have_them(mode, rng):
         assert_accurate(spectrum[:, t], oracles.as_pairs(np.fft.rfft(frame)), n)
     again = istft(spectrum, step, window)[:, n // 2 :][:, :501]
     np.testing.assert_allclose(again[..., 0], x, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize(("n", "step"), [(64, 16), (50, 20), (33, 11)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equals_torchs(dtype, n, step, rng):
+    torch = pytest.importorskip("torch")
+    x, window = signals(rng, (2, 501), dtype), hann_window(n, output_datatype=dtype)
+    options = {"n_fft": n, "hop_length": step, "window": torch.from_numpy(window)}
+    theirs = torch.stft(torch.from_numpy(x), **options, return_complex=True)
+    ours = stft(np.pad(x, ((0, 0), (n // 2, n // 2)), mode="reflect"), step, window)
+    assert_accurate(ours, oracles.as_pairs(theirs.numpy().swapaxes(1, 2)), n)
+    covered = step * (ours.shape[1] - 1)
+    want = torch.istft(theirs, **options, length=covered).numpy()
+    y = istft(ours, step, window)[:, n // 2 :][:, :covered, 0]
+    np.testing.assert_allclose(y, want, rtol=0, atol=32 * EPS[np.dtype(dtype).name] * abs(x).max())
 
 
 @pytest.mark.parametrize(("n", "step"), [(64, 16), (50, 20), (33, 11)])

@@ -5,6 +5,7 @@ import importlib.util
 import os
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,15 +26,22 @@ REPEATED_SECONDS = 1e-3  # calls are repeated until so long, that the clock does
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Tell the parser what the verb takes."""
     parser.add_argument("--match", default="", metavar="TEXT", help="only workloads whose names have this")
-    parser.add_argument("--seconds", type=float, default=0.5, help="of rounds for each workload and library")
+    parser.add_argument("--seconds", type=_seconds, default=0.5, help="of rounds for each workload and library")
     parser.add_argument("--plot", metavar="FILE.png", help="draw the times as well, as multiples of fastspectral's")
+
+
+def _seconds(text: str) -> float:
+    if not 0 < float(text) < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be above 0, got {text}")
+    return float(text)
 
 
 def act(arguments: argparse.Namespace) -> int:
     """Print the table; one thread, the shortest of rounds in which every library has its turn."""
     chosen = [case for case in cases("bench") if arguments.match in case.name]
     if not chosen:
-        fail(f"--match must be a part of {', '.join(case.name for case in cases('bench'))}, got {arguments.match!r}")
+        all_names = ", ".join(repr(case.name) for case in cases("bench"))
+        fail(f"--match must be a part of one of {all_names}, got {arguments.match!r}")
     if arguments.plot:
         _check_plot(arguments.plot)
     for name in ("OMP", "MKL", "OPENBLAS"):  # before the libraries are imported, which read them once
@@ -144,6 +152,8 @@ def _check_plot(path: str) -> None:
         fail("--plot needs matplotlib, which is not installed")
     if not path.endswith(".png"):
         fail(f"--plot must name a .png file, got {path!r}")
+    if not Path(path).resolve().parent.is_dir():
+        fail(f"--plot must name a file in a folder that exists, got {path!r}")
 
 
 def _plot(path: str, times: dict[str, dict[str, float]], names: list[str]) -> None:

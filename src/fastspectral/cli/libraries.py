@@ -204,7 +204,11 @@ class Torch(Library):
 
 
 class ONNXRuntime(Library):
-    """Models of one node."""
+    """Models of one node, which the package onnx makes."""
+
+    def __init__(self, module: str) -> None:
+        super().__init__(module)
+        self.onnx = importlib.import_module("onnx")
 
     def _call(
         self,
@@ -214,21 +218,20 @@ class ONNXRuntime(Library):
         *inputs: Array | None,
         constant: Callable[[Array], bool] = lambda array: array.ndim < 2,
     ) -> Call:
-        from onnx import TensorProto, helper, numpy_helper
-
         assert inputs[0] is not None
+        helper = self.onnx.helper
         element = helper.np_dtype_to_tensor_dtype(inputs[0].dtype)
         names = ["" if array is None else f"input_{i}" for i, array in enumerate(inputs)]
         # arrays of one dimension or none are constants, as they are in the models that people run
         constants = [
-            numpy_helper.from_array(array, name)
+            self.onnx.numpy_helper.from_array(array, name)
             for name, array in zip(names, inputs, strict=True)
             if array is not None and constant(array)
         ]
         feeds = {
             name: array for name, array in zip(names, inputs, strict=True) if array is not None and not constant(array)
         }
-        output = TensorProto.FLOAT if op_type == "HannWindow" else element
+        output = self.onnx.TensorProto.FLOAT if op_type == "HannWindow" else element
         graph = helper.make_graph(
             [helper.make_node(op_type, names, ["output"], **attributes)],
             op_type,

@@ -3,6 +3,10 @@
 import argparse
 import importlib
 from collections.abc import Sequence
+from typing import NoReturn
+
+import fastspectral
+from fastspectral.cli.terminal import fail
 
 VERBS = {
     "info": "versions, CPU, threads and cache: what a bug report needs",
@@ -15,11 +19,18 @@ VERBS = {
 }
 
 
-def parser() -> argparse.ArgumentParser:
+class Parser(argparse.ArgumentParser):
+    """A parser that says of bad arguments what the verbs say of all bad use: one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with the message."""
+        fail(f"{message} (see {self.prog} --help)")
+
+
+def parser() -> Parser:
     """Give the parser of all verbs."""
-    made = argparse.ArgumentParser(
-        prog="python -m fastspectral", description="ONNX's DFT, STFT, windows and ConvTranspose on CPUs."
-    )
+    made = Parser(prog="python -m fastspectral", description="ONNX's DFT, STFT, windows and ConvTranspose on CPUs.")
+    made.add_argument("--version", action="version", version=f"fastspectral {fastspectral.__version__}")
     verbs = made.add_subparsers(dest="verb", required=True, metavar="verb")
     for verb, text in VERBS.items():
         module = importlib.import_module(f"fastspectral.cli.{verb}_verb")
@@ -30,7 +41,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what a verb says and give the exit code: 0, 1 where a check failed, 2 for bad use."""
+    """Do what a verb says and give the exit code: 0, 1 where a check failed, 2 for bad use, 130 where the user interrupted."""
     parsed = parser().parse_args(arguments)
-    code: int = parsed.act(parsed)
+    try:
+        code: int = parsed.act(parsed)
+    except KeyboardInterrupt:
+        return 130
     return code

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +25,14 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=FILE.npy",
         help="an input; without, floats of fixed shape are noise",
     )
-    parser.add_argument("--threads", type=int, help="for onnxruntime and fastspectral; by default all that pay")
+    parser.add_argument("--threads", type=_threads, help="for onnxruntime and fastspectral; by default all that pay")
+
+
+def _threads(text: str) -> int:
+    cpus = os.cpu_count() or 1
+    if not 1 <= int(text) <= cpus:
+        raise argparse.ArgumentTypeError(f"must be from 1 to {cpus}, the number of CPUs, got {text}")
+    return int(text)
 
 
 @contextlib.contextmanager

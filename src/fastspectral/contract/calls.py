@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 import fastspectral
-from fastspectral._arrays import as_index
+from fastspectral.ops import _shapes
 
 Array = npt.NDArray[Any]
 Scalar = Any  # a number as nodes get it: an array of one element
@@ -91,7 +91,7 @@ def blackman_window(size: Scalar, *, periodic: int, output_datatype: int) -> Arr
 
 def window_shape(size: Scalar, **_: Any) -> tuple[int, ...]:
     """Shape of a window."""
-    return (as_index(size, "size"),)
+    return _shapes.window_shape(size)
 
 
 def mel_weight_matrix(
@@ -111,7 +111,7 @@ def mel_weight_matrix(
 
 def mel_shape(num_mel_bins: Scalar, dft_length: Scalar, *_: Scalar, **__: Any) -> tuple[int, ...]:
     """Shape of `mel_weight_matrix`."""
-    return as_index(dft_length, "dft_length") // 2 + 1, as_index(num_mel_bins, "num_mel_bins")
+    return _shapes.mel_shape(num_mel_bins, dft_length)
 
 
 def conv_transpose(

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 import fastspectral
-from fastspectral._arrays import as_float, deliver, output
+from fastspectral._arrays import as_float, as_index, deliver, output
 from fastspectral._jit import source_digest
 from fastspectral.contract.manifest import DOMAIN, FLOATS, OPERATORS, Operator, version_of
 from fastspectral.contract.variants import Explanation, conv_transpose_plan, explain
@@ -69,7 +69,7 @@ class Kernel:
         workers : int, optional
             Threads at most; -1 for all.  Default: see `set_workers`.
         **values
-            Inputs and attributes by their names in the standard.
+            Inputs and attributes by their names in the standard; None is as if it were not given.
 
         Returns
         -------
@@ -110,7 +110,7 @@ class Kernel:
     def explain(self, *, variant: str | None = None, workers: int | None = None, **values: Any) -> Explanation:
         """Tell which variant a call with these inputs and attributes takes, and why; nothing is computed.
 
-        Parameters and errors are those of the call.
+        Parameters, but for `outputs`, and errors are those of the call.
         """
         inputs, attributes = self._bound(values)
         self.operator.shape(*inputs, **attributes)
@@ -136,20 +136,26 @@ class Kernel:
         return explain(self.operator, inputs, attributes, variant, workers)
 
     def _bound(self, values: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Inputs in order, None where one is absent, and all attributes."""
+        """Inputs in order, None where one is absent, and all attributes; a None that is given is as none."""
         operator = self.operator
+        values = {name: value for name, value in values.items() if value is not None}
         names = [value.name for value in operator.inputs]
         attributes = {name: value for name, value in values.items() if name not in names}
         unknown = [name for name in attributes if name not in operator.defaults]
         if unknown:
             known = [*names, *operator.defaults]
             raise TypeError(f"inputs and attributes of {self.metadata.id} must be among {known}, got {unknown}")
-        inputs: list[Any] = []
-        for value in operator.inputs:
-            given = values.get(value.name)
-            if given is None and value.required:
-                raise ValueError(f"inputs of {self.metadata.id} must give {value.name!r}, got {list(values)}")
-            inputs.append(None if given is None else self._input(value.name, given, operator.dtypes(value)))
+        for attribute in operator.attributes:
+            if attribute.kind == "int" and not hasattr(attributes.get(attribute.name, 0), "__index__"):
+                given = attributes[attribute.name]
+                raise TypeError(f"attribute {attribute.name!r} of {self.metadata.id} must be an integer, got {given!r}")
+        missing = [value.name for value in operator.inputs if value.required and value.name not in values]
+        if missing:
+            raise ValueError(f"inputs of {self.metadata.id} must give {missing[0]!r}, got {list(values)}")
+        inputs = [
+            self._input(value.name, values[value.name], operator.dtypes(value)) if value.name in values else None
+            for value in operator.inputs
+        ]
         return inputs, {**operator.defaults, **attributes}
 
     def _input(self, name: str, given: Any, dtypes: tuple[str, ...]) -> Array:
@@ -180,6 +186,8 @@ def get_kernel(id: str, opset: int | None = None, version: int = CONTRACT_VERSIO
     ------
     ValueError
         If there is no such operator at this opset, or no such version.
+    TypeError
+        If `opset` is no integer.
 
     Examples
     --------
@@ -192,11 +200,11 @@ def get_kernel(id: str, opset: int | None = None, version: int = CONTRACT_VERSIO
     """
     if version != CONTRACT_VERSION:
         raise ValueError(f"version must be {CONTRACT_VERSION}, got {version!r}")
-    versions = OPERATORS.get(id.removeprefix(f"{DOMAIN}.")) if id.startswith(f"{DOMAIN}.") else None
-    if versions is None:
-        known = [f"{DOMAIN}.{name}" for name in OPERATORS]
+    known = {f"{DOMAIN}.{name}": versions for name, versions in OPERATORS.items()}
+    if id not in known:
         raise ValueError(f"id must be one of {', '.join(known)}, got {id!r}")
-    operator = versions[0] if opset is None else version_of(versions[0].op_type, opset)
+    versions = known[id]
+    operator = versions[0] if opset is None else version_of(versions[0].op_type, as_index(opset, "opset"))
     if operator is None:
         raise ValueError(f"opset of {id} must be at least {versions[-1].since}, got {opset}")
     return Kernel(operator)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fastspectral._arrays import as_index
 from fastspectral._threads import resolve_workers
 from fastspectral.contract.manifest import Operator
 from fastspectral.ops import _lines, _shapes
@@ -57,9 +58,9 @@ def _one_way(
 
 def _dft(inputs: Sequence[Any], attributes: Mapping[str, Any], variant: str | None, workers: int | None) -> Explanation:
     x = inputs[0]
-    given = {"dft_length": inputs[1], "axis": inputs[2] if len(inputs) > 2 else attributes["axis"]}
-    axis = -2 if given["axis"] is None else int(given["axis"])
-    n = None if given["dft_length"] is None else int(given["dft_length"])
+    length, axis = inputs[1], inputs[2] if len(inputs) > 2 else attributes["axis"]
+    n = None if length is None else as_index(length, "dft_length")
+    axis = -2 if axis is None else as_index(axis, "axis")
     inverse, onesided = bool(attributes["inverse"]), bool(attributes["onesided"])
     dense = _lines.dense_strides(x.shape, x.itemsize)
     spec, plan, _ = planned(x.shape, dense, x.dtype, n, axis, inverse, onesided)

@@ -7,7 +7,7 @@ The module is a backend of SciPy: with ``scipy.fft.set_backend(fastspectral.fft)
 it lacks run on SciPy's own.  `overwrite_x` is harmless there, `workers` and `scipy.fft.set_workers` are honoured; where they say 1 by default, the size of
 the call decides.
 
-`fft`, `ifft`, `rfft` and `irfft` may be called in @njit code too, with x alone or x and n, along the last axis.
+`fft`, `ifft`, `rfft` and `irfft` may be called in @njit code too, with x, n, axis and norm.
 """
 
 from numpy.fft import fftfreq, fftshift, ifftshift, rfftfreq

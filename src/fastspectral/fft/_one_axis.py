@@ -299,6 +299,8 @@ def general(name: Name, x: Any, n: int | None, axis: int, norm: Norm, out: Any, 
 def as_numbers(array: Array, to_complex: bool) -> Array:
     """Native aligned single or double precision numbers."""
     dtype: np.dtype[Any] = array.dtype
+    if dtype.kind in "SUTMm" or dtype.names:
+        raise TypeError(f"x must hold numbers, got {dtype}")  # which NumPy's conversion would take for some
     if dtype.char not in NUMBERS:
         dtype = np.dtype(np.float32 if dtype.itemsize == 2 and is_float(dtype) else np.float64)
     if to_complex and dtype.kind != "c":

@@ -102,11 +102,12 @@ def irfftn(
 ) -> Array:
     """Inverse of `rfftn`: `ifft` along all axes but the last one, then `irfft` along it.
 
-    By default there are ``2 * (size - 1)`` points along the last axis.  Other arguments and errors are those of `rfftn`; the result is float32 or float64.
+    By default there are ``2 * (size - 1)`` points along the last axis; -1 in `s` means its size there too, as in NumPy and SciPy.  Other
+    arguments and errors are those of `rfftn`; the result is float32 or float64.
     """
     array, points = np.asarray(x), at_least_one(pairs(x, s, axes))
     axis, n = points[-1]
-    if s is None or s[-1] == -1:
+    if s is None:
         n = 2 * (n - 1)
     return in_turn(
         array, [*(("ifft", n, axis) for axis, n in points[:-1]), ("irfft", n, axis)], norm, out, workers, plan

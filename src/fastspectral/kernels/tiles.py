@@ -191,9 +191,8 @@ def list_walk(typingctx: Any, table: Any, first: Any, end: Any, step: Any, secon
             builder.if_then(builder.icmp_signed(">", count, constant(0))),
             rounds(builder, count, (table, constant(16)), (first, step), (second, second_step)) as (place, *pair),
         ):
-            both = ir.Constant(
-                ir.VectorType(INDEX, 2), ir.Undefined
-            )  # of single integers LLVM would make SIMD, at length
+            # As a vector: of single integers LLVM would make one, and of every loop three.
+            both = ir.Constant(ir.VectorType(INDEX, 2), ir.Undefined)
             for lane, number in enumerate(pair):
                 both = builder.insert_element(both, number, ir.Constant(I32, lane))
             builder.store(both, builder.inttoptr(place, both.type.as_pointer()), align=8)

@@ -295,6 +295,24 @@ class ConvTransposeAttributes(NamedTuple):
     strides: tuple[int, ...] | None
 
 
+def window_shape(size: Any) -> tuple[int]:
+    """Shape of a window."""
+    count = as_index(size, "size")
+    if count < 0:
+        raise ValueError(f"size must be at least 0, got {count}")
+    return (count,)
+
+
+def mel_shape(num_mel_bins: Any, dft_length: Any) -> tuple[int, int]:
+    """Shape of mel weights."""
+    bands, length = as_index(num_mel_bins, "num_mel_bins"), as_index(dft_length, "dft_length")
+    if bands < 0:
+        raise ValueError(f"num_mel_bins must be at least 0, got {bands}")
+    if length < 1:
+        raise ValueError(f"dft_length must be at least 1, got {length}")
+    return length // 2 + 1, bands
+
+
 def conv_transpose_attributes(
     auto_pad: str,
     dilations: Any,

@@ -64,6 +64,9 @@ class _Arrays(NamedTuple):
     entry: int  # address of the executor
     items: int  # of its work
 
+    def __repr__(self) -> str:
+        return f"ConvTransposeArrays of outputs of shape {tuple(self.output_shape.tolist())}, {self.weights.dtype}"
+
 
 class ConvTransposeArrays(_Arrays):
     """Transposed convolutions of x of one shape, for calls from the user's own @njit code; made by `ConvTransposePlan.for_njit`.

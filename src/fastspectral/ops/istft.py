@@ -1,5 +1,6 @@
 """The inverse of the ONNX operator STFT, which ONNX does not have."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -111,10 +112,12 @@ def istft(
     y = output(out, spec.output_shape, x.dtype, x, *(() if w is None else (w,)))
     wide = np.dtype(np.float32) if x.dtype.itemsize == 2 else x.dtype
     factors = np.ones(spec.frame_length, wide)
-    if w is not None:
-        with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):
+        if w is not None:
             factors[...] = w.astype(x.dtype)
-    weights = weights_of(factors, spec)
+        exponent = math.frexp(abs(factors).max())[1]  # below 1 no square overflows or vanishes
+        factors = np.ldexp(factors, -exponent)
+        weights = np.ldexp(weights_of(factors, spec), -exponent)
     if y.size:
         target = y if y.dtype == wide else np.empty(y.shape, wide)
         signals = target.reshape(spec.batch, spec.output_shape[1])

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from fastspectral._arrays import as_index, as_real
 from fastspectral.ops._datatypes import as_datatype, convert
+from fastspectral.ops._shapes import mel_shape
 
 # The HTK mel scale: 2595 log10(1 + f / 700) mel for f hertz.
 MEL_FACTOR = 2595.0
@@ -66,24 +67,20 @@ def mel_weight_matrix(
     ONNX operator MelWeightMatrix-17.
     """
     dtype = as_datatype(output_datatype)
-    bands = as_index(num_mel_bins, "num_mel_bins")
+    _, bands = shape = mel_shape(num_mel_bins, dft_length)
     length = as_index(dft_length, "dft_length")
     rate = as_index(sample_rate, "sample_rate")
     lower = as_real(lower_edge_hertz, "lower_edge_hertz")
     upper = as_real(upper_edge_hertz, "upper_edge_hertz")
-    if bands < 0:
-        raise ValueError(f"num_mel_bins must be at least 0, got {bands}")
-    if length < 1:
-        raise ValueError(f"dft_length must be at least 1, got {length}")
     if rate < 1:
         raise ValueError(f"sample_rate must be at least 1, got {rate}")
     if not 0 <= lower <= upper:
         raise ValueError(f"lower_edge_hertz must be in [0, upper_edge_hertz = {upper}], got {lower}")
 
     try:
-        matrix = np.zeros((length // 2 + 1, bands), dtype)
+        matrix = np.zeros(shape, dtype)
     except ValueError:
-        raise ValueError(f"a result of shape {(length // 2 + 1, bands)} is larger than any array can be") from None
+        raise ValueError(f"a result of shape {shape} is larger than any array can be") from None
     if bands == 0:
         return matrix
     points = _points(bands, length, rate, lower, upper)

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastspectral._arrays import as_index, output
+from fastspectral._arrays import output
 from fastspectral.kernels.windows import cosine_sum
 from fastspectral.ops._datatypes import as_datatype, convert
+from fastspectral.ops._shapes import window_shape
 
 HANN = (0.5, 0.5, 0.0)
 HAMMING = (25 / 46, 21 / 46, 0.0)
@@ -135,10 +136,8 @@ def _window(
     size: Any, periodic: Any, output_datatype: Any, coefficients: tuple[float, float, float]
 ) -> npt.NDArray[Any]:
     dtype = as_datatype(output_datatype)
-    count = as_index(size, "size")
-    if count < 0:
-        raise ValueError(f"size must be at least 0, got {count}")
-    window = output(None, (count,), np.dtype(np.float64))
+    (count,) = shape = window_shape(size)
+    window = output(None, shape, np.dtype(np.float64))
     period = count if periodic else count - 1
     if period > 0:
         cosine_sum(window, period, *coefficients)
