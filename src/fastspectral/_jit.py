@@ -113,9 +113,12 @@ class HarmlessCache(NullCache):  # type: ignore[misc]
             self._cache.disable()
 
 
+COMPILED_ONLY = "computes in compiled code only, which NUMBA_DISABLE_JIT forbids: unset it"
+
+
 def refuse() -> NoReturn:
     """Raise: kernels are about registers and addresses, which Python has not; the tests run the codelets on NumPy arrays instead."""
-    raise RuntimeError("fastspectral computes in compiled code only, which NUMBA_DISABLE_JIT forbids: unset it")
+    raise RuntimeError(f"fastspectral {COMPILED_ONLY}")
 
 
 F = TypeVar("F", bound=Callable[..., Any])
