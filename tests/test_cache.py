@@ -28,6 +28,14 @@ import sys
 import numba
 import numpy as np
 from numba.core import event
+if "refused" in sys.argv:  # root may write anywhere
+    import os, tempfile
+    locked, given = sys.argv[-1], tempfile.TemporaryFile
+    def refuse(*arguments, dir=None, **keywords):
+        if os.fspath(dir).startswith(locked):
+            raise PermissionError(dir)
+        return given(*arguments, dir=dir, **keywords)
+    tempfile.TemporaryFile = refuse
 with event.install_recorder("numba:run_pass") as recorder:
     import fastspectral
     window = fastspectral.hann_window(4)
@@ -191,6 +199,21 @@ def test_nothing_writable_still_works(site, filled, tmp_path):
     before = sorted(locked.rglob("*"))
     assert compiled(start(locked, nowhere, **homes)) == filled[1]
     assert sorted(locked.rglob("*")) == before
+
+
+def test_a_folder_that_can_only_be_read_is_read(site, filled, cache, tmp_path):
+    """As of an image of a container: what it lacks goes to the next folder that can be written, here beside the sources."""
+    assert compiled(start(site, cache, "refused", os.sep)) == 0
+    own, image = tmp_path / "own", tmp_path / "image"
+    shutil.copytree(site, own)
+    assert compiled(start(own, image)) == filled[1]
+    (window,) = [path for path in files(image) if path.name.startswith("window")]
+    lost(window)
+    kept = files(image)
+    for expected in (1, 0):
+        assert compiled(start(own, image, "refused", os.fspath(image))) == expected
+    assert files(image) == kept
+    assert len(files(own)) == 1
 
 
 def test_a_package_in_an_archive_is_cached_and_its_edits_are_seen(site, filled, tmp_path):

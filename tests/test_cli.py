@@ -2,6 +2,7 @@
 
 import importlib.resources
 import json
+import os
 import re
 import subprocess
 import sys
@@ -88,6 +89,13 @@ def test_compile(run, monkeypatch):
     assert out.splitlines()[:2] == ["    1.50 s  this", "    0.25 s  that"]
     assert out.splitlines()[2].startswith("    1.75 s  2 kinds of calls, into ")
     assert len(run("compile", "--quiet")[1].splitlines()) == 1
+
+
+def test_compile_is_refused_where_nothing_would_be_kept(run, monkeypatch):
+    monkeypatch.setattr(compile_verb, "cache_folder", lambda: None)
+    code, out, err = run("compile")
+    assert (code, out) == (2, "")
+    assert "NUMBA_CACHE_DIR" in err
 
 
 def test_ops(run):
@@ -237,9 +245,10 @@ def test_an_input_of_unknown_shape_is_asked_for(run, tmp_path):
         (["run"], "model"),
         (["run", "a.onnx", "--threads", "0"], "from 1 to"),
         (["run", "a.onnx", "--threads", "100000"], "number of CPUs"),
-        (["compare", "a.onnx", "--threads", "two"], "'two'"),
+        (["compare", "a.onnx", "--threads", "two"], "number of CPUs, got two"),
         (["bench", "--match", "nothing"], "'stft, 30 s of speech, frames of 400'"),
         (["bench", "--seconds", "nan"], "above 0"),
+        (["bench", "--seconds", "x"], "a number above 0, got x"),
         (["bench", "--plot", "times.pdf"], ".png"),
         (["bench", "--plot", "no/such/folder/times.png"], "folder that exists"),
         (["info", "--xml"], "--xml"),
@@ -275,6 +284,38 @@ def test_models_need_onnx(run, model, monkeypatch, verb):
     code, out, err = run(verb, model)
     assert (code, out) == (2, "")
     assert err == 'fastspectral: onnx is not installed: pip install "fastspectral[onnx]"\n'
+
+
+def test_onnx_adapters_name_the_extra():
+    code = (
+        "import sys; sys.modules['onnx'] = None\n"
+        "import fastspectral.onnx\n"
+        "try:\n"
+        "    from fastspectral.onnx import InferenceSession\n"
+        "except ModuleNotFoundError as error:\n"
+        "    print(error.name, error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == 'onnx onnx is not installed: pip install "fastspectral[onnx]"\n'
+
+
+def test_without_the_compiler_one_line_says_so():
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-m", "fastspectral"]
+    done = subprocess.run([*command, "selftest"], capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert "NUMBA_DISABLE_JIT" in done.stderr
+    done = subprocess.run([*command, "info"], capture_output=True, text=True, env=environment, check=True)
+    assert re.search(r"^cache_folder +none: NUMBA_DISABLE_JIT is set$", done.stdout, re.MULTILINE)
+
+
+def test_a_reader_that_leaves_gets_no_traceback():
+    command = [sys.executable, "-m", "fastspectral", "ops"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()  # before anything is written
+        assert process.stderr.read() == b""
+        assert process.wait() == 141
 
 
 def test_selftest_without_ml_dtypes(run, monkeypatch):

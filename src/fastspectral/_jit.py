@@ -10,11 +10,12 @@ import functools
 import hashlib
 import importlib.resources
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar, overload
 
 import numba
 from numba import prange
-from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.ccallback import CFunc
 
 __all__ = ["compiled_address", "entry_of", "njit", "prange"]
@@ -77,8 +78,31 @@ class SourceKeyedCache(FunctionCache):  # type: ignore[misc]
         self._cache_file = KeyedCacheFiles(self._cache_path, self._impl.filename_base, source_digest())
 
 
+def _require_folder(locator: Any) -> None:
+    """Ask less of a folder than Numba, which takes only those that it can write in."""
+    if not Path(locator.get_cache_path()).is_dir():
+        raise FileNotFoundError
+
+
+class ReadOnlyImpl(CompileResultCacheImpl):  # type: ignore[misc]
+    """Numba's search for a folder, which ends at the first that exists."""
+
+    _locator_classes: ClassVar = [
+        type(locator.__name__, (locator,), {"ensure_cache_path": _require_folder})
+        for locator in CompileResultCacheImpl._locator_classes
+    ]
+
+
+class ReadOnlyCache(SourceKeyedCache):
+    """A cache that another user has filled, or an image of a container that is read-only now; nothing is saved there."""
+
+    _impl_class = ReadOnlyImpl
+
+
 class HarmlessCache(NullCache):  # type: ignore[misc]
     """The cache of a kernel, for which every failure is a miss.
+
+    What the folder that can be written lacks is looked for in a folder that comes before it and can only be read.
 
     It looks for its folder when it is first used: Numba tries to write there, which for all kernels took a fifth of the package's import.
     """
@@ -88,22 +112,39 @@ class HarmlessCache(NullCache):  # type: ignore[misc]
 
     @functools.cached_property
     def _cache(self) -> Any:
+        return self._found(SourceKeyedCache)
+
+    @functools.cached_property
+    def _read_only(self) -> Any:
+        found = self._found(ReadOnlyCache)
+        return NullCache() if found.cache_path == self.cache_path else found
+
+    def _found(self, kind: Callable[..., Any]) -> Any:
         try:
-            return SourceKeyedCache(self._function)
-        except (OSError, RuntimeError):  # RuntimeError: Numba found no writable folder
+            return kind(self._function)
+        except (OSError, RuntimeError):  # RuntimeError: Numba found no such folder
             return NullCache()
 
     @property
     def cache_path(self) -> Any:
-        """Folder of the cache, None where there is none."""
+        """Folder of the cache, None where none can be written."""
         return self._cache.cache_path
+
+    @property
+    def read_only_path(self) -> Any:
+        """Folder that is read as well but cannot be written, None where there is none."""
+        return self._read_only.cache_path
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled result for the signature, or None."""
-        try:
-            return self._cache.load_overload(sig, target_context)
-        except Exception:  # a truncated, emptied or foreign file fails in any way that unpickling can
-            return None
+        for name in ("_cache", "_read_only"):
+            try:
+                result = getattr(self, name).load_overload(sig, target_context)
+            except Exception:  # a truncated, emptied or foreign file fails in any way that unpickling can
+                continue
+            if result is not None:
+                return result
+        return None
 
     def save_overload(self, sig: Any, cres: Any) -> None:
         """Store the compiled result, where that is possible."""
@@ -113,9 +154,12 @@ class HarmlessCache(NullCache):  # type: ignore[misc]
             self._cache.disable()
 
 
+COMPILED_ONLY = "computes in compiled code only, which NUMBA_DISABLE_JIT forbids: unset it"
+
+
 def refuse() -> NoReturn:
     """Raise: kernels are about registers and addresses, which Python has not; the tests run the codelets on NumPy arrays instead."""
-    raise RuntimeError("fastspectral computes in compiled code only, which NUMBA_DISABLE_JIT forbids: unset it")
+    raise RuntimeError(f"fastspectral {COMPILED_ONLY}")
 
 
 F = TypeVar("F", bound=Callable[..., Any])

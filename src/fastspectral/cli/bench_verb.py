@@ -31,9 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _seconds(text: str) -> float:
-    if not 0 < float(text) < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be above 0, got {text}")
-    return float(text)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number above 0, got {text}")
+    return seconds
 
 
 def act(arguments: argparse.Namespace) -> int:

@@ -66,14 +66,26 @@ def information() -> dict[str, Any]:
             "layer": numba.threading_layer() if started else "not started: one thread",
             "workers": workers,
         },
-        "cache_folder": cache_folder(),
+        "cache_folder": cache_folder() or f"none: {_why_none()}",
+        "read_only_cache_folder": _read_only_folder(),
     }
 
 
-def cache_folder() -> str:
-    """The folder of the kernels' machine code."""
+def cache_folder() -> str | None:
+    """The folder of the kernels' machine code, None where no folder can be written or nothing is compiled."""
     dispatcher: Any = transform_lines
-    return str(dispatcher.stats.cache_path or "none: no folder can be written")
+    path = None if numba.config.DISABLE_JIT else dispatcher.stats.cache_path
+    return str(path) if path else None
+
+
+def _why_none() -> str:
+    return "NUMBA_DISABLE_JIT is set" if numba.config.DISABLE_JIT else "no folder can be written"
+
+
+def _read_only_folder() -> str | None:
+    dispatcher: Any = transform_lines
+    path = None if numba.config.DISABLE_JIT else dispatcher._cache.read_only_path
+    return str(path) if path else None
 
 
 def _version(name: str) -> str | None:

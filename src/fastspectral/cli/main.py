@@ -2,10 +2,15 @@
 
 import argparse
 import importlib
+import os
+import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+import numba
+
 import fastspectral
+from fastspectral._jit import COMPILED_ONLY
 from fastspectral.cli.terminal import fail
 
 VERBS = {
@@ -17,6 +22,7 @@ VERBS = {
     "selftest": "compute the packaged cases by every variant and check their errors",
     "ops": "the contract of the operators",
 }
+UNCOMPILED = ("info", "ops")  # verbs that no kernel is needed for
 
 
 class Parser(argparse.ArgumentParser):
@@ -41,10 +47,15 @@ def parser() -> Parser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what a verb says and give the exit code: 0, 1 where a check failed, 2 for bad use, 130 where the user interrupted."""
+    """Do what a verb says and give the exit code: 0, 1 where a check failed, 2 for bad use, 130 where the user interrupted, 141 where nobody reads on."""
     parsed = parser().parse_args(arguments)
+    if numba.config.DISABLE_JIT and parsed.verb not in UNCOMPILED:
+        fail(f"{parsed.verb} {COMPILED_ONLY}")
     try:
         code: int = parsed.act(parsed)
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # of `| head`; what is still buffered must not meet the pipe when Python ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     return code

@@ -30,7 +30,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _threads(text: str) -> int:
     cpus = os.cpu_count() or 1
-    if not 1 <= int(text) <= cpus:
+    if not text.isdecimal() or not 1 <= int(text) <= cpus:
         raise argparse.ArgumentTypeError(f"must be from 1 to {cpus}, the number of CPUs, got {text}")
     return int(text)
 
@@ -62,7 +62,7 @@ def load(path: str, threads: int | None) -> tuple[Any, Callable[[], Any]]:
     from fastspectral.onnx import InferenceSession
 
     if not Path(path).is_file():
-        fail(f"there is no file {path}")
+        fail(f"{path} is a folder, not an .onnx file" if Path(path).is_dir() else f"there is no file {path}")
 
     def options() -> Any:
         chosen = onnxruntime.SessionOptions()

@@ -20,11 +20,17 @@ _HOMES = {"InferenceSession": "session", "Record": "report", "Report": "report",
 
 
 def __getattr__(name: str) -> Any:
-    if name == "backend":
-        return importlib.import_module("fastspectral.onnx.backend")
-    if name not in _HOMES:
+    if name != "backend" and name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"fastspectral.onnx.{_HOMES[name]}"), name)
+    try:
+        module = importlib.import_module(f"fastspectral.onnx.{_HOMES.get(name, name)}")
+    except ModuleNotFoundError as error:
+        if error.name not in ("onnx", "onnxruntime", "ml_dtypes"):
+            raise
+        raise ModuleNotFoundError(
+            f'{error.name} is not installed: pip install "fastspectral[onnx]"', name=error.name
+        ) from error
+    value = module if name == "backend" else getattr(module, name)
     globals()[name] = value
     return value
 
