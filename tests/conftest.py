@@ -11,7 +11,7 @@ from fastspectral.ops import _lines
 
 # No deadline: the first example of a property compiles its kernel.  The ordinary run is the same every time; a thorough one
 # looks elsewhere every time.
-settings.register_profile("quick", max_examples=40, deadline=None, derandomize=True)
+settings.register_profile("quick", max_examples=30, deadline=None, derandomize=True)
 settings.register_profile("thorough", max_examples=1700, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 

@@ -188,14 +188,14 @@ def of_axis(z, x, n, axis, norm):
 
 @njit
 def of_axis_alone(z, x, axis):
-    return fft.fft(z, axis=axis), fft.ifft(z, axis=axis), fft.rfft(x, axis=axis), fft.irfft(z, axis=axis)
+    return fft.rfft(x, axis=axis), fft.irfft(z, axis=axis)
 
 
 def test_functions_along_any_axis_and_by_any_norm(rng):
     z = rng.standard_normal((4, 5, 6)) + 1j * rng.standard_normal((4, 5, 6))
     x = rng.standard_normal((4, 5, 6))
     for axis in range(-3, 3):
-        for y, name in zip(of_axis_alone(z, x, axis), ("fft", "ifft", "rfft", "irfft"), strict=True):
+        for y, name in zip(of_axis_alone(z, x, axis), ("rfft", "irfft"), strict=True):
             close(y, getattr(np.fft, name)(x if name == "rfft" else z, axis=axis), 8, 2.0**-52)
             assert y.flags.c_contiguous
         for norm in ("backward", "ortho", "forward"):
@@ -216,14 +216,14 @@ def test_lengths_that_may_be_none_or_unsigned(rng):
 
 
 def test_bad_arguments_raise():
-    x = np.ones((2, 4))
+    z, x = np.ones((4, 5, 6), complex), np.ones((4, 5, 6))  # of types that are compiled above
     for arguments, message in [
         ((0, 0, "ortho"), "n must be"),
-        ((2, 2, "ortho"), "axis must be"),
+        ((2, 3, "ortho"), "axis must be"),
         ((2, 0, "x"), "norm must be"),
     ]:
         with pytest.raises(ValueError, match=message):
-            of_axis(x, x, *arguments)
+            of_axis(z, x, *arguments)
 
 
 def test_bad_lengths_are_caught_in_compiled_code():
