@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -27,3 +28,20 @@ def _share_the_smallest_work(monkeypatch):
     """Tests that ask for several threads get them, however small their arrays."""
     for operator in (_lines, sys.modules["fastspectral.ops.conv_transpose"]):  # whose name the function's hides
         monkeypatch.setattr(operator, "ALONE", 0)
+
+
+@pytest.fixture
+def race():
+    """Give a function that runs functions at a time, each in a thread, which are switched as often as Python can."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def run(*works):
+        threads = [threading.Thread(target=work) for work in works]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    yield run
+    sys.setswitchinterval(interval)

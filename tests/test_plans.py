@@ -2,8 +2,6 @@
 
 import math
 import pickle
-import sys
-import threading
 import tracemalloc
 import weakref
 
@@ -146,7 +144,7 @@ def test_a_plan_in_use_outlives_the_caches(call, rng, monkeypatch):
     np.testing.assert_array_equal(call(x), expected)
 
 
-def test_threads_count_the_operations_of_their_own_codelet(monkeypatch):
+def test_threads_count_the_operations_of_their_own_codelet(monkeypatch, race):
     expected = {radix: recipes.operations(radix) for radix in RADICES}
     results = []
 
@@ -154,17 +152,8 @@ def test_threads_count_the_operations_of_their_own_codelet(monkeypatch):
         results.append({radix: recipes.operations(radix) for radix in RADICES})
 
     monkeypatch.setattr(recipes, "operations", recipes.operations.__wrapped__)
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for _ in range(30):
-            threads = [threading.Thread(target=work) for _ in range(4)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    for _ in range(30):
+        race(*[work] * 4)
     assert all(result == expected for result in results)
 
 

@@ -3,12 +3,12 @@
 Results are compared, bit for bit, with those of the same call made with empty caches and a new plan.
 """
 
+import functools
 import gc
 import itertools
 import pickle
 import random
 import sys
-import threading
 from functools import cache
 from math import prod
 from pathlib import Path
@@ -201,7 +201,7 @@ def test_interrupted_calls(seeds):
 
 
 @pytest.mark.parametrize("count", [100, pytest.param(1500, marks=pytest.mark.slow)], ids=["few", "many"])
-def test_calls_of_threads_that_share_plans(count):
+def test_calls_of_threads_that_share_plans(count, race):
     seeds, held, wrong = range(120), Held(), []
     for seed in seeds:
         expected(seed)
@@ -215,16 +215,7 @@ def test_calls_of_threads_that_share_plans(count):
             if call(seed, held) != expected(seed):
                 wrong.append(seed)
 
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    try:
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    race(*[functools.partial(work, number) for number in range(4)])
     assert wrong == []
 
 

@@ -1,7 +1,7 @@
 """Which variant of an operator computes a call, and why."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -117,9 +117,8 @@ def conv_transpose_plan(
     inputs: Sequence[Any], attributes: Mapping[str, Any], variant: str | None
 ) -> convolution.ConvTransposePlan:
     """Plan of a ConvTranspose by a variant; None is the cheapest one."""
-    return convolution.ConvTransposePlan(
-        inputs[1], inputs[2], _shapes.conv_transpose_attributes(**attributes), _WAYS[variant]
-    )
+    way = cast(convolution.Way | None, variant)
+    return convolution.ConvTransposePlan(inputs[1], inputs[2], _shapes.conv_transpose_attributes(**attributes), way)
 
 
 def _conv_transpose(
@@ -131,5 +130,4 @@ def _conv_transpose(
     return Explanation(way, reason, threads, text)
 
 
-_WAYS: dict[str | None, convolution.Way | None] = {None: None, "pairs": "pairs", "blocks": "blocks", "direct": "direct"}
 _EXPLAINED: dict[str, Callable[..., Explanation]] = {"ConvTranspose": _conv_transpose, "DFT": _dft, "STFT": _stft}

@@ -165,9 +165,8 @@ def transform_of(
     def transform(x: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
         array = placed(x, axis)
         length = array.shape[-1]
-        points = (
-            (2 * (length - 1) if from_half else length) if n is None else np.int64(int(n))
-        )  # of unsigned and of optional ones too
+        whole = 2 * (length - 1) if from_half else length
+        points = whole if n is None else np.int64(int(n))  # of unsigned and of optional ones too
         plan = plan_of(points, size)
         lines = fitted(array, points // 2 + 1 if from_half else points, x_dtype)
         values = points // 2 + 1 if to_half else points
@@ -178,21 +177,15 @@ def transform_of(
     return transform
 
 
-@overload(_one_axis.fft)  # type: ignore[untyped-decorator]
-def _fft(x: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
-    return transform_of("fft", fft_lines, x, n, axis, norm)
+def offer(name: _one_axis.Name, kernel: Callable[..., None]) -> None:
+    """Let compiled code call the transform of this name."""
+
+    @overload(getattr(_one_axis, name))  # type: ignore[untyped-decorator]
+    def typed(x: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
+        return transform_of(name, kernel, x, n, axis, norm)
 
 
-@overload(_one_axis.ifft)  # type: ignore[untyped-decorator]
-def _ifft(x: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
-    return transform_of("ifft", ifft_lines, x, n, axis, norm)
-
-
-@overload(_one_axis.rfft)  # type: ignore[untyped-decorator]
-def _rfft(x: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
-    return transform_of("rfft", rfft_lines, x, n, axis, norm)
-
-
-@overload(_one_axis.irfft)  # type: ignore[untyped-decorator]
-def _irfft(x: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
-    return transform_of("irfft", irfft_lines, x, n, axis, norm)
+offer("fft", fft_lines)
+offer("ifft", ifft_lines)
+offer("rfft", rfft_lines)
+offer("irfft", irfft_lines)
